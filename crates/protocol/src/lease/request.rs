@@ -1,0 +1,285 @@
+//! What a candidate asks of a store, each with the pure decision that the store runs inside its
+//! transaction.
+//!
+//! Assumes: the store reads a [`Snapshot`], calls `decide` and writes what it says in one atomic
+//! step; the write itself is guarded by the mark in it, so that even a store with a weak notion of
+//! a transaction cannot let a renewal and a takeover both succeed.
+//! Promises: nothing is done by name alone; every request names an incarnation and a term.
+
+use core::fmt;
+
+use serde::{Deserialize, Serialize};
+use thiserror::Error;
+
+use super::row::{Leader, Record, Snapshot, State};
+use crate::identity::{CandidateId, CandidateName};
+use crate::observation::{Mark, Suspicion};
+use crate::planted::{self, Bug};
+use crate::rules::Rules;
+use crate::term::Term;
+use crate::time::StoreTime;
+
+/// One thing that a candidate asks of a store about one election.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Request {
+    /// Show me the row.
+    Look,
+    /// Make me the leader if that is allowed; else show me the row.
+    Bid(Bid),
+    /// Prolong my term.
+    Renew(Holding),
+    /// End my term.
+    Resign(Holding),
+}
+
+/// Why a term could begin.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Opening {
+    /// The election never had a leader.
+    First,
+    /// The leader before let go.
+    Released,
+    /// The leader before was proved dead.
+    Died,
+    /// The leader before did not renew for a full lease.
+    Expired,
+    /// The candidate itself held a term that it no longer uses.
+    Own,
+}
+
+impl Opening {
+    /// The word used in the store and by every face of the program.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Opening::First => "first",
+            Opening::Released => "released",
+            Opening::Died => "died",
+            Opening::Expired => "expired",
+            Opening::Own => "own",
+        }
+    }
+}
+
+impl fmt::Display for Opening {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.as_str())
+    }
+}
+
+/// A candidate's wish to lead, with the evidence it has.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Bid {
+    /// Who wants to lead.
+    pub candidate: CandidateId,
+    /// The rules that it keeps.
+    pub rules: Rules,
+    /// Its evidence that the present holder is gone, if it has any.
+    pub suspicion: Option<Suspicion>,
+    /// The newest term that it ever saw in this election.
+    pub newest: Option<Term>,
+}
+
+/// A new term, as the store must write it if the mark is still `expected`.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Claim {
+    /// The mark that the decision was based on.
+    pub expected: Mark,
+    /// Who leads.
+    pub candidate: CandidateId,
+    /// Under which number.
+    pub term: Term,
+    /// Under which rules.
+    pub rules: Rules,
+    /// Since when, by the store's clock.
+    pub since: StoreTime,
+    /// Why it could begin.
+    pub opening: Opening,
+}
+
+impl Bid {
+    /// Whether this bid may become a term, given what the store holds.
+    pub fn decide(&self, snapshot: &Snapshot) -> Result<Claim, Refusal> {
+        let opening = self.opening(snapshot)?;
+        let previous = snapshot.record.as_ref().map(|record| record.term);
+        let chosen = snapshot.record.as_ref().and_then(|record| record.successor.as_ref());
+        let reused = previous.filter(|_| planted::is(Bug::TermReused) && chosen.is_some());
+        let term = Term::succeeding(previous, self.newest, snapshot.now);
+        Ok(Claim {
+            expected: snapshot.mark(),
+            candidate: self.candidate.clone(),
+            term: reused.unwrap_or(term),
+            rules: self.rules,
+            since: snapshot.now,
+            opening,
+        })
+    }
+
+    fn opening(&self, snapshot: &Snapshot) -> Result<Opening, Refusal> {
+        let Some(record) = &snapshot.record else {
+            return self.opening_without_row(snapshot);
+        };
+        let patience = record.patience(&self.candidate.name);
+        let suspected = self.suspicion.as_ref().is_some_and(|s| {
+            // A store that went back shows an old row: even a released one must be seen to stand
+            // still.
+            s.covers(record.mark(), patience.max(record.rules.lease()))
+        });
+        if suspected {
+            return Ok(match record.state {
+                State::Released => Opening::Released,
+                State::Held | State::Ending => Opening::Expired,
+            });
+        }
+        if self.newest.is_some_and(|newest| newest > record.term) {
+            return Err(Refusal::WentBack { newest: self.newest, found: Some(record.term) });
+        }
+        if snapshot.expired_by_database(record, patience) {
+            return Ok(Opening::Expired);
+        }
+        self.opening_at_once(snapshot, record)
+    }
+
+    /// Openings that need no waiting.
+    fn opening_at_once(&self, snapshot: &Snapshot, record: &Record) -> Result<Opening, Refusal> {
+        if record.reserved_from(&self.candidate.name) {
+            return Err(Refusal::Reserved { successor: record.successor.clone() });
+        }
+        match record.state {
+            State::Released => Ok(Opening::Released),
+            State::Held | State::Ending if self.holds(record) => Ok(Opening::Own),
+            State::Held | State::Ending if snapshot.holder_died => Ok(Opening::Died),
+            State::Held if record.rules != self.rules => {
+                Err(Refusal::RulesDiffer { theirs: record.rules, ours: self.rules })
+            }
+            State::Held | State::Ending => Err(Refusal::Held {
+                leader: Leader {
+                    id: record.holder.clone(),
+                    term: record.term,
+                    since: record.since,
+                },
+            }),
+        }
+    }
+
+    /// Whether the row shows a term of the candidate's own, which it has seen and does not use. A
+    /// bid that was sent before it saw that term, and comes late, must not end it: the candidate
+    /// may be leading in it by now.
+    fn holds(&self, record: &Record) -> bool {
+        is_same(&record.holder, &self.candidate) && self.newest == Some(record.term)
+    }
+
+    /// A missing row means a first election, unless there is a sign that a row was lost.
+    fn opening_without_row(&self, snapshot: &Snapshot) -> Result<Opening, Refusal> {
+        let lost = self.newest.is_some() || snapshot.replaced;
+        let waited = self.suspicion.as_ref().is_some_and(|s| s.covers(None, self.rules.lease()));
+        if lost && !waited {
+            return Err(Refusal::WentBack { newest: self.newest, found: None });
+        }
+        Ok(Opening::First)
+    }
+}
+
+/// A term that a candidate believes to hold: what renewals and resignations name.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Holding {
+    /// Who.
+    pub candidate: CandidateId,
+    /// Which term.
+    pub term: Term,
+}
+
+impl Holding {
+    /// Whether the store may prolong this term. Mirrors the guard of the statement that backends
+    /// run.
+    pub fn may_renew(&self, snapshot: &Snapshot) -> bool {
+        self.is_in(snapshot, |state| state == State::Held)
+    }
+
+    /// Whether the store may mark this term released.
+    pub fn may_resign(&self, snapshot: &Snapshot) -> bool {
+        self.is_in(snapshot, |state| state != State::Released)
+    }
+
+    fn is_in(&self, snapshot: &Snapshot, state: impl Fn(State) -> bool) -> bool {
+        snapshot.record.as_ref().is_some_and(|record| {
+            let mine = record.term == self.term || planted::is(Bug::SameName);
+            mine && is_same(&record.holder, &self.candidate) && state(record.state)
+        })
+    }
+}
+
+/// Names come back with every restart; incarnations never do.
+fn is_same(one: &CandidateId, other: &CandidateId) -> bool {
+    if planted::is(Bug::SameName) {
+        return one.name == other.name;
+    }
+    one == other
+}
+
+/// What a store did.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Done {
+    /// Showed the row.
+    Looked(Snapshot),
+    /// Began a term.
+    Claimed(Claim),
+    /// Prolonged the term.
+    Renewed,
+    /// Ended the term.
+    Resigned,
+}
+
+/// A request that had no effect, and what was seen instead where the store could tell.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Denied {
+    /// Why.
+    pub refusal: Refusal,
+    /// The row, if it was read.
+    pub snapshot: Option<Snapshot>,
+}
+
+/// Why a request had no effect.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Error)]
+pub enum Refusal {
+    /// Somebody leads. *Standing:* following. *Retry:* by itself.
+    #[error("{leader} leads")]
+    Held {
+        /// Who.
+        leader: Leader,
+    },
+    /// An operator reserved the next term. *Standing:* following. *Retry:* by itself, after a
+    /// lease.
+    #[error("the next term is reserved for {}", successor.as_ref().map_or("another", CandidateName::as_str))]
+    Reserved {
+        /// For whom.
+        successor: Option<CandidateName>,
+    },
+    /// The leader keeps other rules. *Standing:* out. *Retry:* with the same rules.
+    #[error(
+        "the election runs with {theirs}, this candidate asked for {ours}: use the same, or stop all candidates first"
+    )]
+    RulesDiffer {
+        /// As stored.
+        theirs: Rules,
+        /// As configured.
+        ours: Rules,
+    },
+    /// The store shows less than was seen before, so it was restored or replaced. *Standing:*
+    /// unsure. *Retry:* by itself, after a full lease.
+    #[error(
+        "the store went back: it holds {}, but {} was seen before; waiting a full lease",
+        found.map_or_else(|| "no term".to_owned(), |t| format!("term {t}")),
+        newest.map_or_else(|| "a running candidate".to_owned(), |t| format!("term {t}"))
+    )]
+    WentBack {
+        /// The newest term seen.
+        newest: Option<Term>,
+        /// What the store holds.
+        found: Option<Term>,
+    },
+    /// The term to renew or resign is not held any more. *Standing:* lost. *Retry:* never with this
+    /// term.
+    #[error("the term is over")]
+    Over,
+}

@@ -1,0 +1,126 @@
+//! What one candidate keeps about another: the last thing heard, and since when it has not changed.
+//!
+//! Assumes: a [`Mark`] changes whenever anything about the leader changes.
+//! Promises: suspicion is elapsed local time since the present mark was *first heard*, never a
+//! count of reads, so no burst of retries and no late timer can shorten it. A [`Suspicion`] cannot
+//! be made in any other way.
+
+use core::time::Duration;
+
+use crate::planted::{self, Bug};
+use crate::term::Term;
+use crate::time::{HeardAt, Time};
+
+/// How often a leader has beaten in its term.
+pub type Beat = u64;
+
+/// The present value of what is watched: the term and beat of an election, or `None` while it has
+/// no row.
+pub type Mark = Option<(Term, Beat)>;
+
+/// A mark and the instant it was first heard.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Observation {
+    mark: Mark,
+    since: HeardAt,
+    /// Stays zero: only a mistake on purpose counts reads.
+    reads: u32,
+}
+
+impl Observation {
+    /// The first time anything was heard.
+    pub const fn first(mark: Mark, heard_at: HeardAt) -> Self {
+        Observation { mark, since: heard_at, reads: 0 }
+    }
+
+    /// Takes another answer. Only a changed mark starts the time anew.
+    pub fn hear(&mut self, mark: Mark, heard_at: HeardAt) {
+        if self.mark != mark {
+            *self = Observation::first(mark, heard_at);
+        }
+        if planted::is(Bug::CountedReads) {
+            self.reads += 1;
+        }
+    }
+
+    /// The mark that has stood since it was first heard.
+    pub const fn mark(&self) -> Mark {
+        self.mark
+    }
+
+    /// When the mark will have stood for `patience`.
+    pub fn ripe_at(&self, patience: Duration) -> Time {
+        if self.reads >= 4 {
+            return self.since.time();
+        }
+        self.since.time() + patience
+    }
+
+    /// The belief, if `patience` has passed, that whoever set the mark is gone.
+    pub fn suspect(&self, now: Time, patience: Duration) -> Option<Suspicion> {
+        (now >= self.ripe_at(patience)).then(|| Suspicion {
+            mark: self.mark,
+            stood: if self.reads > 0 { patience } else { now.since(self.since.time()) },
+        })
+    }
+}
+
+/// Evidence that a mark stood still for so long on one clock. Only an [`Observation`] makes one.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Suspicion {
+    mark: Mark,
+    stood: Duration,
+}
+
+impl Suspicion {
+    /// Whether it speaks of this mark and of at least so long a time.
+    pub fn covers(&self, mark: Mark, patience: Duration) -> bool {
+        self.mark == mark && self.stood >= patience
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::term::Recorded;
+
+    fn at(millis: u64) -> Time {
+        Time::from_nanos(millis * 1_000_000)
+    }
+
+    fn heard(millis: u64) -> HeardAt {
+        HeardAt::after_answer(at(millis))
+    }
+
+    fn mark(beat: Beat) -> Mark {
+        Term::recorded(7).map(|term| (term, beat))
+    }
+
+    const LEASE: Duration = Duration::from_millis(100);
+
+    #[test]
+    fn a_burst_of_reads_does_not_ripen_a_suspicion() {
+        let mut observation = Observation::first(mark(1), heard(10));
+        for _ in 0..1_000 {
+            observation.hear(mark(1), heard(11));
+        }
+        assert_eq!(observation.suspect(at(109), LEASE), None);
+        assert!(observation.suspect(at(110), LEASE).is_some());
+    }
+
+    #[test]
+    fn a_beat_starts_the_time_anew() {
+        let mut observation = Observation::first(mark(1), heard(10));
+        observation.hear(mark(2), heard(100));
+        assert_eq!(observation.suspect(at(199), LEASE), None);
+    }
+
+    #[test]
+    fn a_suspicion_speaks_of_one_mark_only() {
+        let suspicion = Observation::first(mark(1), heard(0)).suspect(at(100), LEASE);
+        let suspicion = suspicion.expect("ripe");
+        assert!(suspicion.covers(mark(1), LEASE));
+        assert!(!suspicion.covers(mark(2), LEASE));
+        assert!(!suspicion.covers(mark(1), LEASE * 2));
+    }
+}

@@ -1,0 +1,124 @@
+//! Mistakes on purpose, so that tests can show that they would be noticed.
+//!
+//! Assumes: the feature `planted`, which is off by default and refused in a build without debug
+//! assertions, so that no released program can hold a mistake. Without it everything here is a
+//! constant `false` that costs nothing.
+//! Promises: at most one mistake at a time, in one thread, for as long as a test asks.
+
+#[cfg(all(feature = "planted", not(debug_assertions)))]
+compile_error!(
+    "the feature `planted` puts mistakes into the protocol on purpose: it is for tests and must not be in a release build"
+);
+
+/// Whether this build can make mistakes.
+pub const AVAILABLE: bool = cfg!(feature = "planted");
+
+/// A mistake that people have made elsewhere.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Bug {
+    /// A leader is suspected after so many reads instead of after so much time.
+    CountedReads,
+    /// Nothing is cut from the lease.
+    NoMargin,
+    /// A request of unknown outcome counts as refused.
+    UnknownAsRefused,
+    /// A request of unknown outcome counts as committed.
+    UnknownAsCommitted,
+    /// Terms are counted by each candidate for itself.
+    LocalTerms,
+    /// Whoever an operator chose goes on under the term before.
+    TermReused,
+    /// Candidates are told apart by their names alone.
+    SameName,
+    /// What was observed before a clock jumped still counts.
+    JumpIgnored,
+    /// A late answer brings back a lease that was lost.
+    LeaseRevived,
+}
+
+impl Bug {
+    /// All of them.
+    pub const ALL: &'static [Bug] = &[
+        Bug::CountedReads,
+        Bug::NoMargin,
+        Bug::UnknownAsRefused,
+        Bug::UnknownAsCommitted,
+        Bug::LocalTerms,
+        Bug::TermReused,
+        Bug::SameName,
+        Bug::JumpIgnored,
+        Bug::LeaseRevived,
+    ];
+
+    /// The word used in commands and ledgers.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Bug::CountedReads => "counted_reads",
+            Bug::NoMargin => "no_margin",
+            Bug::UnknownAsRefused => "unknown_as_refused",
+            Bug::UnknownAsCommitted => "unknown_as_committed",
+            Bug::LocalTerms => "local_terms",
+            Bug::TermReused => "term_reused",
+            Bug::SameName => "same_name",
+            Bug::JumpIgnored => "jump_ignored",
+            Bug::LeaseRevived => "lease_revived",
+        }
+    }
+}
+
+#[cfg(feature = "planted")]
+pub(crate) use switch::is;
+#[cfg(feature = "planted")]
+pub use switch::while_planted;
+
+#[cfg(feature = "planted")]
+mod switch {
+    use core::cell::Cell;
+
+    use super::Bug;
+
+    thread_local! {
+        static PLANTED: Cell<Option<Bug>> = const { Cell::new(None) };
+    }
+
+    /// Whether the mistake is to be made.
+    pub(crate) fn is(bug: Bug) -> bool {
+        PLANTED.get() == Some(bug)
+    }
+
+    /// Makes the mistake, in this thread, while `run` runs.
+    pub fn while_planted<T>(bug: Bug, run: impl FnOnce() -> T) -> T {
+        struct Uproot(Option<Bug>);
+        impl Drop for Uproot {
+            fn drop(&mut self) {
+                PLANTED.set(self.0);
+            }
+        }
+        let _uproot = Uproot(PLANTED.replace(Some(bug)));
+        run()
+    }
+}
+
+/// Whether the mistake is to be made: never in this build.
+#[cfg(not(feature = "planted"))]
+pub(crate) const fn is(_bug: Bug) -> bool {
+    false
+}
+
+/// Only runs: this build makes no mistakes.
+#[cfg(not(feature = "planted"))]
+pub fn while_planted<T>(_bug: Bug, run: impl FnOnce() -> T) -> T {
+    run()
+}
+
+#[cfg(all(test, feature = "planted"))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_mistake_ends_with_the_call_that_asked_for_it() {
+        assert!(!is(Bug::NoMargin));
+        while_planted(Bug::NoMargin, || assert!(is(Bug::NoMargin)));
+        assert!(!is(Bug::NoMargin));
+    }
+}

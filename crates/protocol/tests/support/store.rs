@@ -1,0 +1,171 @@
+//! A store in memory that runs the pure decisions and writes what they say, each in one step.
+//!
+//! Assumes: callers pass true instants that never go back.
+//! Promises: every write changes (term, beat), as `row.rs` demands; nothing is decided here.
+
+use core::time::Duration;
+use std::collections::BTreeSet;
+
+use incumbent_protocol::identity::CandidateId;
+use incumbent_protocol::lease::order::{Decree, Order, OrderError};
+use incumbent_protocol::lease::request::{Bid, Claim, Denied, Done, Refusal, Request};
+use incumbent_protocol::lease::row::{Record, Snapshot, State};
+use incumbent_protocol::outcome::Outcome;
+use incumbent_protocol::term::Term;
+use incumbent_protocol::time::StoreTime;
+
+/// What its clock shows when the world begins: an ordinary date, in microseconds since 1970.
+const EPOCH: u64 = 1_700_000_000_000_000;
+
+/// One election in memory.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Store {
+    record: Option<Record>,
+    saved: Option<Record>,
+    dead: BTreeSet<CandidateId>,
+    replaced: bool,
+    /// Whether a refused renewal or resignation shows the row.
+    pub(crate) terse: bool,
+    /// How far its wall clock was stepped, in microseconds.
+    stepped: i64,
+    claims: Vec<(Duration, Claim)>,
+}
+
+impl Store {
+    /// What it shows.
+    pub(crate) fn snapshot(&self, at: Duration) -> Snapshot {
+        Snapshot {
+            record: self.record.clone(),
+            now: self.clock(at),
+            holder_died: self
+                .record
+                .as_ref()
+                .is_some_and(|record| self.dead.contains(&record.holder)),
+            replaced: self.replaced,
+        }
+    }
+
+    /// Does what a candidate asks.
+    pub(crate) fn execute(&mut self, at: Duration, request: &Request) -> Outcome<Done, Denied> {
+        match request {
+            Request::Look => Outcome::Committed(Done::Looked(self.snapshot(at))),
+            Request::Bid(bid) => self.bid(at, bid),
+            Request::Renew(holding) => {
+                let allowed = holding.may_renew(&self.snapshot(at));
+                self.prolong(at, allowed)
+            }
+            Request::Resign(holding) => {
+                let allowed = holding.may_resign(&self.snapshot(at));
+                self.release(at, allowed)
+            }
+        }
+    }
+
+    /// Does what an operator orders.
+    pub(crate) fn order(
+        &mut self,
+        at: Duration,
+        order: &Order,
+        term: Option<Term>,
+    ) -> Result<Decree, OrderError> {
+        let decree = order.decide(&self.snapshot(at), term)?;
+        let record = self.record.as_mut().expect("an order needs a row");
+        record.state = decree.state;
+        record.successor.clone_from(&decree.successor);
+        record.beat += 1;
+        Ok(decree)
+    }
+
+    /// The row.
+    pub(crate) const fn record(&self) -> Option<&Record> {
+        self.record.as_ref()
+    }
+
+    /// Every term that ever began, oldest first.
+    pub(crate) fn claims(&self) -> impl Iterator<Item = &Claim> {
+        self.claims.iter().map(|(_, claim)| claim)
+    }
+
+    /// From now on it can prove that this candidate is gone.
+    pub(crate) fn prove_dead(&mut self, id: CandidateId) {
+        self.dead.insert(id);
+    }
+
+    /// Keeps a copy of the row for [`Store::restore`].
+    pub(crate) fn save(&mut self) {
+        self.saved.clone_from(&self.record);
+    }
+
+    /// Goes back to the copy, as a restored backup or a replica that missed the last writes does.
+    pub(crate) fn restore(&mut self) {
+        self.record.clone_from(&self.saved);
+    }
+
+    /// Loses everything and begins anew, under candidates that are running.
+    pub(crate) fn lose_all(&mut self) {
+        self.record = None;
+        self.replaced = true;
+    }
+
+    /// Steps the wall clock.
+    pub(crate) fn step_clock(&mut self, micros: i64) {
+        self.stepped += micros;
+    }
+
+    fn clock(&self, at: Duration) -> StoreTime {
+        let micros = EPOCH + u64::try_from(at.as_micros()).expect("a short play");
+        StoreTime::from_micros(micros.saturating_add_signed(self.stepped))
+    }
+
+    fn bid(&mut self, at: Duration, bid: &Bid) -> Outcome<Done, Denied> {
+        let snapshot = self.snapshot(at);
+        match bid.decide(&snapshot) {
+            Ok(claim) => {
+                assert_eq!(claim.expected, snapshot.mark(), "decided on what was shown");
+                self.record = Some(Record {
+                    state: State::Held,
+                    holder: claim.candidate.clone(),
+                    term: claim.term,
+                    beat: 0,
+                    rules: claim.rules,
+                    since: claim.since,
+                    beaten_at: snapshot.now,
+                    successor: None,
+                });
+                self.claims.push((at, claim.clone()));
+                Outcome::Committed(Done::Claimed(claim))
+            }
+            Err(refusal) => Outcome::Refused(Denied { refusal, snapshot: Some(snapshot) }),
+        }
+    }
+
+    fn prolong(&mut self, at: Duration, allowed: bool) -> Outcome<Done, Denied> {
+        let now = self.clock(at);
+        match self.record.as_mut().filter(|_| allowed) {
+            Some(record) => {
+                record.beat += 1;
+                record.beaten_at = now;
+                Outcome::Committed(Done::Renewed)
+            }
+            None => self.over(at),
+        }
+    }
+
+    fn release(&mut self, at: Duration, allowed: bool) -> Outcome<Done, Denied> {
+        match self.record.as_mut().filter(|_| allowed) {
+            Some(record) => {
+                record.state = State::Released;
+                record.beat += 1;
+                Outcome::Committed(Done::Resigned)
+            }
+            None => self.over(at),
+        }
+    }
+
+    fn over(&self, at: Duration) -> Outcome<Done, Denied> {
+        Outcome::Refused(Denied {
+            refusal: Refusal::Over,
+            snapshot: (!self.terse).then(|| self.snapshot(at)),
+        })
+    }
+}

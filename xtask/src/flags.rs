@@ -1,0 +1,103 @@
+//! The command line of `cargo xtask`.
+//!
+//! Assumes nothing. Promises that every subcommand explains itself and shows an example, and that
+//! no name of a step is written here: `--list` reads the tables.
+
+use clap::{Args, Parser};
+
+/// Everything a contributor can do with this repository.
+#[derive(Debug, Parser)]
+#[command(name = "xtask", bin_name = "cargo xtask", disable_help_subcommand = true)]
+#[command(
+    after_help = "Before a commit:  cargo xtask test\nWhile working:    cargo xtask test --quick"
+)]
+pub(crate) struct Flags {
+    #[command(subcommand)]
+    pub(crate) subcommand: Subcommand,
+}
+
+#[derive(Debug, clap::Subcommand)]
+pub(crate) enum Subcommand {
+    /// Install what is missing, pass the gate, build everything, run every test.
+    ///
+    /// This is the command that decides whether a change is good. It stops at the first step that
+    /// fails, and says how to run that step alone.
+    #[command(after_help = "Examples:\n  cargo xtask test\n  cargo xtask test --quick\n  \
+                            cargo xtask test --only clippy")]
+    Test {
+        /// Skip the gate (what `check` does); build and test only
+        #[arg(long)]
+        quick: bool,
+        #[command(flatten)]
+        selection: Selection,
+    },
+
+    /// The gate: formatting, lints, documentation, links, licences, advisories. Read-only.
+    #[command(after_help = "Examples:\n  cargo xtask check\n  cargo xtask check --only links")]
+    Check {
+        #[command(flatten)]
+        selection: Selection,
+    },
+
+    /// Repair what a tool can repair: lints with a known fix, then formatting. Changes sources.
+    #[command(after_help = "Examples:\n  cargo xtask fix\n  cargo xtask fix --only fmt")]
+    Fix {
+        #[command(flatten)]
+        selection: Selection,
+    },
+
+    /// Run one benchmark, or all of them.
+    #[command(after_help = "Examples:\n  cargo xtask bench\n  cargo xtask bench is_valid\n  \
+                            cargo xtask bench many -- --sample-count 20")]
+    Bench {
+        /// The benchmark to run; all of them if left out
+        name: Option<String>,
+        /// List the benchmarks, run none
+        #[arg(long)]
+        list: bool,
+        /// Passed to the benchmark itself
+        #[arg(last = true)]
+        arguments: Vec<String>,
+    },
+
+    /// Build the program `incumbent` for release and run its demonstration.
+    #[command(after_help = "Example:\n  cargo xtask demo")]
+    Demo {
+        /// Passed to `incumbent demo`
+        #[arg(last = true)]
+        arguments: Vec<String>,
+    },
+}
+
+/// Which steps of a table to run.
+#[derive(Debug, Args)]
+pub(crate) struct Selection {
+    /// Run this one step
+    #[arg(long, value_name = "STEP")]
+    pub(crate) only: Option<String>,
+    /// List the steps, run none
+    #[arg(long)]
+    pub(crate) list: bool,
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory as _;
+
+    use super::*;
+
+    #[test]
+    fn the_command_line_is_well_formed() {
+        Flags::command().debug_assert();
+    }
+
+    #[test]
+    fn every_subcommand_has_help_and_an_example() {
+        for subcommand in Flags::command().get_subcommands() {
+            let name = subcommand.get_name();
+            assert!(subcommand.get_about().is_some(), "{name} has no help");
+            let example = subcommand.get_after_help().map(ToString::to_string).unwrap_or_default();
+            assert!(example.contains(&format!("cargo xtask {name}")), "{name} has no example");
+        }
+    }
+}
