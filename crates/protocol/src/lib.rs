@@ -40,7 +40,7 @@
 //!
 //! // It asks to lead; here the store has no row yet, so the bid becomes the first term.
 //! let Some(Effect::Ask { ticket, request: Request::Bid(bid) }) = candidacy.poll_effect() else { panic!() };
-//! let empty = Snapshot { record: None, now: StoreTime::from_micros(7), holder_died: false, replaced: false };
+//! let empty = Snapshot { record: None, now: StoreTime::from_micros(7), holder_died: false, replaced: None };
 //! let claim = bid.decide(&empty)?;
 //! let later = start + Duration::from_millis(2);
 //! candidacy.handle(later, Input::Answer {

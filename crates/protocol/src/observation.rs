@@ -9,7 +9,7 @@ use core::time::Duration;
 
 use crate::planted::{self, Bug};
 use crate::term::Term;
-use crate::time::{HeardAt, Time};
+use crate::time::{HeardAt, StoreTime, Time};
 
 /// How often a leader has beaten in its term.
 pub type Beat = u64;
@@ -18,10 +18,20 @@ pub type Beat = u64;
 /// no row.
 pub type Mark = Option<(Term, Beat)>;
 
-/// A mark and the instant it was first heard.
+/// What is watched: the mark, and which store showed it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct View {
+    /// The term and beat.
+    pub mark: Mark,
+    /// When the store took the place of another, if what it shows may be older than what that held:
+    /// two new stores without a row are not the same.
+    pub replaced: Option<StoreTime>,
+}
+
+/// A view and the instant it was first heard.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Observation {
-    mark: Mark,
+    view: View,
     since: HeardAt,
     /// Stays zero: only a mistake on purpose counts reads.
     reads: u32,
@@ -29,14 +39,14 @@ pub struct Observation {
 
 impl Observation {
     /// The first time anything was heard.
-    pub const fn first(mark: Mark, heard_at: HeardAt) -> Self {
-        Observation { mark, since: heard_at, reads: 0 }
+    pub const fn first(view: View, heard_at: HeardAt) -> Self {
+        Observation { view, since: heard_at, reads: 0 }
     }
 
-    /// Takes another answer. Only a changed mark starts the time anew.
-    pub fn hear(&mut self, mark: Mark, heard_at: HeardAt) {
-        if self.mark != mark {
-            *self = Observation::first(mark, heard_at);
+    /// Takes another answer. Only a changed view starts the time anew.
+    pub fn hear(&mut self, view: View, heard_at: HeardAt) {
+        if self.view != view {
+            *self = Observation::first(view, heard_at);
         }
         if planted::is(Bug::CountedReads) {
             self.reads += 1;
@@ -45,7 +55,7 @@ impl Observation {
 
     /// The mark that has stood since it was first heard.
     pub const fn mark(&self) -> Mark {
-        self.mark
+        self.view.mark
     }
 
     /// When the mark will have stood for `patience`.
@@ -59,7 +69,7 @@ impl Observation {
     /// The belief, if `patience` has passed, that whoever set the mark is gone.
     pub fn suspect(&self, now: Time, patience: Duration) -> Option<Suspicion> {
         (now >= self.ripe_at(patience)).then(|| Suspicion {
-            mark: self.mark,
+            view: self.view,
             stood: if self.reads > 0 { patience } else { now.since(self.since.time()) },
         })
     }
@@ -68,14 +78,14 @@ impl Observation {
 /// Evidence that a mark stood still for so long on one clock. Only an [`Observation`] makes one.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Suspicion {
-    mark: Mark,
+    view: View,
     stood: Duration,
 }
 
 impl Suspicion {
-    /// Whether it speaks of this mark and of at least so long a time.
-    pub fn covers(&self, mark: Mark, patience: Duration) -> bool {
-        self.mark == mark && self.stood >= patience
+    /// Whether it speaks of this view and of at least so long a time.
+    pub fn covers(&self, view: View, patience: Duration) -> bool {
+        self.view == view && self.stood >= patience
     }
 }
 
@@ -92,8 +102,8 @@ mod tests {
         HeardAt::after_answer(at(millis))
     }
 
-    fn mark(beat: Beat) -> Mark {
-        Term::recorded(7).map(|term| (term, beat))
+    fn mark(beat: Beat) -> View {
+        View { mark: Term::recorded(7).map(|term| (term, beat)), replaced: None }
     }
 
     const LEASE: Duration = Duration::from_millis(100);
@@ -122,5 +132,14 @@ mod tests {
         assert!(suspicion.covers(mark(1), LEASE));
         assert!(!suspicion.covers(mark(2), LEASE));
         assert!(!suspicion.covers(mark(1), LEASE * 2));
+    }
+
+    #[test]
+    fn another_new_store_starts_the_time_anew_though_it_shows_the_same() {
+        let new = |micros| View { mark: None, replaced: Some(StoreTime::from_micros(micros)) };
+        let mut observation = Observation::first(new(1), heard(10));
+        observation.hear(new(2), heard(100));
+        assert_eq!(observation.suspect(at(199), LEASE), None);
+        assert!(observation.suspect(at(200), LEASE).is_some_and(|s| !s.covers(new(1), LEASE)));
     }
 }

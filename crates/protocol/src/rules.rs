@@ -158,7 +158,7 @@ impl Timing {
                 return Err(TimingError::Zero { what, span });
             }
         }
-        let needed = beat + timeout * 2 + grace;
+        let needed = beat.saturating_add(timeout.saturating_mul(2)).saturating_add(grace);
         if needed > rules.span() {
             return Err(TimingError::Budget { needed, span: rules.span(), beat, timeout, grace });
         }
@@ -199,15 +199,17 @@ impl Timing {
         self.rules.lease + self.beat + self.timeout * 2
     }
 
-    /// Refuses timings that a store with this round trip cannot keep.
-    pub fn fits_round_trip(&self, round_trip: Duration) -> Result<(), TimingError> {
-        let needed = round_trip * 3;
+    /// Refuses timings that a store with these round trips cannot keep: three short questions, or one
+    /// short write, must fit into the timeout.
+    pub fn fits_round_trip(
+        &self,
+        asked: Duration,
+        written: Option<Duration>,
+    ) -> Result<(), TimingError> {
+        let needed = asked.saturating_mul(3).max(written.unwrap_or_default());
         if needed > self.timeout {
-            return Err(TimingError::RoundTrip {
-                lease: self.rules.lease,
-                timeout: self.timeout,
-                round_trip,
-            });
+            let (lease, timeout) = (self.rules.lease, self.timeout);
+            return Err(TimingError::RoundTrip { lease, timeout, needed });
         }
         Ok(())
     }
@@ -282,10 +284,10 @@ pub enum TimingError {
         /// As given.
         grace: Duration,
     },
-    /// The store is too far away for this lease.
+    /// The store is too slow for this lease.
     #[error(
-        "a round trip to the store takes {round_trip:?}; the timeout of {timeout:?} (lease {lease:?}) must be at least \
-         three times that: lengthen the lease"
+        "the store needs {needed:?} for its round trips (three questions, or one write), but the timeout is {timeout:?} \
+         (lease {lease:?}): lengthen the lease"
     )]
     RoundTrip {
         /// As given.
@@ -293,7 +295,7 @@ pub enum TimingError {
         /// As given or derived.
         timeout: Duration,
         /// As measured.
-        round_trip: Duration,
+        needed: Duration,
     },
     /// Neither of the two rules of expiry.
     #[error("unknown expiry rule {0:?}: use \"observed\" or \"database\"")]
@@ -334,7 +336,16 @@ mod tests {
     #[test]
     fn a_lease_shorter_than_the_round_trips_is_refused() {
         let timing = Timing::of_lease(ms(30)).expect("timing");
-        assert!(timing.fits_round_trip(ms(1)).is_ok());
-        assert!(timing.fits_round_trip(ms(2)).is_err());
+        assert!(timing.fits_round_trip(ms(1), Some(ms(5))).is_ok());
+        assert!(timing.fits_round_trip(ms(2), None).is_err());
+        assert!(timing.fits_round_trip(ms(1), Some(ms(6))).is_err());
+    }
+
+    #[test]
+    fn a_span_without_end_is_refused_and_does_not_overflow() {
+        let rules = Rules::new(ms(1_000), ms(100), Expiry::Observed).expect("rules");
+        for (beat, timeout) in [(Duration::MAX, ms(1)), (ms(1), Duration::MAX)] {
+            assert!(Timing::new(rules, beat, timeout, Duration::MAX).is_err());
+        }
     }
 }

@@ -251,8 +251,8 @@ impl Candidacy {
     fn see(&mut self, snapshot: &Snapshot, heard_at: HeardAt) {
         let mark = snapshot.mark();
         match &mut self.observation {
-            Some(observation) => observation.hear(mark, heard_at),
-            None => self.observation = Some(Observation::first(mark, heard_at)),
+            Some(observation) => observation.hear(snapshot.view(), heard_at),
+            None => self.observation = Some(Observation::first(snapshot.view(), heard_at)),
         }
         let term = mark.map(|(term, _)| term);
         self.went_back &= term < self.newest;

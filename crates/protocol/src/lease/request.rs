@@ -123,7 +123,7 @@ impl Bid {
         let suspected = self.suspicion.as_ref().is_some_and(|s| {
             // A store that went back shows an old row: even a released one must be seen to stand
             // still.
-            s.covers(record.mark(), patience.max(record.rules.lease()))
+            s.covers(snapshot.view(), patience.max(record.rules.lease()))
         });
         if suspected {
             return Ok(match record.state {
@@ -131,7 +131,7 @@ impl Bid {
                 State::Held | State::Ending => Opening::Expired,
             });
         }
-        if self.newest.is_some_and(|newest| newest > record.term) {
+        if snapshot.replaced.is_some() || self.newest.is_some_and(|newest| newest > record.term) {
             return Err(Refusal::WentBack { newest: self.newest, found: Some(record.term) });
         }
         if snapshot.expired_by_database(record, patience) {
@@ -171,8 +171,9 @@ impl Bid {
 
     /// A missing row means a first election, unless there is a sign that a row was lost.
     fn opening_without_row(&self, snapshot: &Snapshot) -> Result<Opening, Refusal> {
-        let lost = self.newest.is_some() || snapshot.replaced;
-        let waited = self.suspicion.as_ref().is_some_and(|s| s.covers(None, self.rules.lease()));
+        let lost = self.newest.is_some() || snapshot.replaced.is_some();
+        let waited =
+            self.suspicion.as_ref().is_some_and(|s| s.covers(snapshot.view(), self.rules.lease()));
         if lost && !waited {
             return Err(Refusal::WentBack { newest: self.newest, found: None });
         }

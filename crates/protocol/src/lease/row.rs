@@ -10,7 +10,7 @@ use core::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use crate::identity::{CandidateId, CandidateName};
-use crate::observation::{Beat, Mark};
+use crate::observation::{Beat, Mark, View};
 use crate::rules::{Expiry, Rules};
 use crate::term::Term;
 use crate::time::StoreTime;
@@ -101,15 +101,21 @@ pub struct Snapshot {
     pub now: StoreTime,
     /// Proof, not belief, that the holder's process is gone, where a backend has such proof.
     pub holder_died: bool,
-    /// The store came into being under candidates that were already running, so that a missing row
-    /// may have been lost rather than never written.
-    pub replaced: bool,
+    /// When the store took the place of another under candidates that were already running, if it
+    /// did and the row was not written since: what it shows may be older than what they know, or
+    /// missing because it was lost.
+    pub replaced: Option<StoreTime>,
 }
 
 impl Snapshot {
     /// What observers compare.
     pub fn mark(&self) -> Mark {
         self.record.as_ref().and_then(Record::mark)
+    }
+
+    /// What observers watch.
+    pub fn view(&self) -> View {
+        View { mark: self.mark(), replaced: self.replaced }
     }
 
     /// Who leads, to the best of the store's knowledge.

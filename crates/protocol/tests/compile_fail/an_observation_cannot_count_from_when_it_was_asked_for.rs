@@ -1,10 +1,10 @@
 //! An observation counts from after its answer came.
 
-use incumbent_protocol::observation::Observation;
+use incumbent_protocol::observation::{Observation, View};
 use incumbent_protocol::time::{AskedAt, Time};
 
 fn observation(now: Time) -> Observation {
-    Observation::first(None, AskedAt::before_sending(now))
+    Observation::first(View { mark: None, replaced: None }, AskedAt::before_sending(now))
 }
 
 fn main() {}

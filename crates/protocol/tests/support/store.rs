@@ -23,7 +23,7 @@ pub(crate) struct Store {
     record: Option<Record>,
     saved: Option<Record>,
     dead: BTreeSet<CandidateId>,
-    replaced: bool,
+    replaced: Option<StoreTime>,
     /// Whether a refused renewal or resignation shows the row.
     pub(crate) terse: bool,
     /// How far its wall clock was stepped, in microseconds.
@@ -104,7 +104,7 @@ impl Store {
     /// Loses everything and begins anew, under candidates that are running.
     pub(crate) fn lose_all(&mut self) {
         self.record = None;
-        self.replaced = true;
+        self.replaced = Some(StoreTime::from_micros(EPOCH));
     }
 
     /// Steps the wall clock.
@@ -132,6 +132,7 @@ impl Store {
                     beaten_at: snapshot.now,
                     successor: None,
                 });
+                self.replaced = None;
                 self.claims.push((at, claim.clone()));
                 Outcome::Committed(Done::Claimed(claim))
             }
