@@ -60,6 +60,17 @@ pub(crate) enum Subcommand {
         arguments: Vec<String>,
     },
 
+    /// Run simulated worlds that try to break the protocols: those that a change must pass, or any.
+    #[command(
+        after_help = "Examples:\n  cargo xtask sim\n  cargo xtask sim -- run --seeds 0..100000\n  \
+                            cargo xtask sim -- replay 42 --trace\n  cargo xtask sim -- --help"
+    )]
+    Sim {
+        /// Passed to `incumbent-sim`; the worlds that a change must pass if left out
+        #[arg(last = true)]
+        arguments: Vec<String>,
+    },
+
     /// Build the program `incumbent` for release and run its demonstration.
     #[command(after_help = "Example:\n  cargo xtask demo")]
     Demo {

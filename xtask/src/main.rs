@@ -6,7 +6,7 @@
 //! # Layout
 //! - `flags`: the command line, its help and its examples
 //! - `step`, `table`: one named thing to run; an ordered list of them
-//! - `test`, `check`, `fix`, `bench`, `demo`: the tables, one per subcommand
+//! - `test`, `check`, `fix`, `bench`, `sim`, `demo`: the tables, one per subcommand
 //! - `tools`, `deny`, `links`, `markdown`, `msrv`: steps that are more than one command
 //! - `process`, `printer`: starting children; writing to the terminal
 
@@ -21,6 +21,7 @@ mod markdown;
 mod msrv;
 mod printer;
 mod process;
+mod sim;
 mod step;
 mod table;
 mod test;
@@ -59,6 +60,8 @@ fn dispatch(subcommand: Subcommand) -> anyhow::Result<()> {
             select(&bench::table(), &selection)?.map_or(Ok(()), |table| table.run(root, &arguments))
         }
         Subcommand::Demo { arguments } => demo::run(root, &arguments),
+        Subcommand::Sim { arguments } if arguments.is_empty() => sim::table().run(root, &[]),
+        Subcommand::Sim { arguments } => sim::run(root, &arguments),
     }
 }
 

@@ -4,6 +4,7 @@
 //! whatever else is needed gets installed or is named in a clear error.
 
 use crate::check;
+use crate::sim;
 use crate::step::Step;
 use crate::table::Table;
 use crate::tools;
@@ -21,7 +22,8 @@ const STEPS: &[Step] = &[
 /// All steps; a quick run leaves out the gate.
 pub(crate) fn table(quick: bool) -> Table {
     let gate = if quick { &[] } else { check::GATE };
-    let steps = [tools::STEP].into_iter().chain(gate.iter().copied()).chain(STEPS.iter().copied());
+    let after = STEPS.iter().chain(sim::STEPS).copied();
+    let steps = [tools::STEP].into_iter().chain(gate.iter().copied()).chain(after);
     Table::new("cargo xtask test --only", steps)
 }
 
@@ -34,7 +36,7 @@ mod tests {
     #[test]
     fn no_two_steps_share_a_name() {
         let mut names = BTreeSet::new();
-        for step in [tools::STEP].iter().chain(check::GATE).chain(STEPS) {
+        for step in [tools::STEP].iter().chain(check::GATE).chain(STEPS).chain(sim::STEPS) {
             assert!(names.insert(step.name), "`{}` is there twice", step.name);
         }
     }

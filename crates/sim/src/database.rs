@@ -1,0 +1,282 @@
+//! A simulated database: the rows of all elections, and what can become of them.
+//!
+//! Assumes: the world calls each method at the instant at which a transaction reads or commits.
+//! Promises: every decision is the shipping one of `incumbent-protocol`; what was committed stays, except where a
+//! rollback or a deletion takes it away on purpose.
+
+use std::collections::{BTreeSet, VecDeque};
+
+use incumbent_protocol::identity::Incarnation;
+use incumbent_protocol::lease::order::{Decree, Order, OrderError};
+use incumbent_protocol::lease::request::{Claim, Denied, Done, Holding, Refusal};
+use incumbent_protocol::lease::row::{Record, Snapshot, State};
+use incumbent_protocol::outcome::Outcome;
+use incumbent_protocol::term::Term;
+use incumbent_protocol::time::StoreTime;
+
+use crate::clock::{At, HostClock, Skew, Span};
+
+mod locks;
+
+pub(crate) use locks::{Key, Locks};
+
+/// The wall clock of every database when its world begins, in microseconds since 1970.
+const EPOCH: u64 = 1_700_000_000_000_000;
+
+/// The rows of all elections.
+#[derive(Debug)]
+pub(crate) struct Database {
+    rows: Vec<Option<Record>>,
+    clock: HostClock,
+    step: i64,
+    /// When the database took the place of another, for rows that were not written since.
+    replaced: Vec<Option<StoreTime>>,
+    /// Processes that are proved dead.
+    proofs: BTreeSet<Incarnation>,
+    /// What rows were before, newest last, as far back as a rollback may go.
+    undo: VecDeque<(At, usize, Option<Record>)>,
+    keep: Span,
+}
+
+impl Database {
+    /// An empty database. It can go back by up to `keep`.
+    pub(crate) fn new(elections: usize, skew: Skew, keep: Span) -> Self {
+        Database {
+            rows: vec![None; elections],
+            clock: HostClock::new(0, 0, skew),
+            step: 0,
+            replaced: vec![None; elections],
+            proofs: BTreeSet::new(),
+            undo: VecDeque::new(),
+            keep,
+        }
+    }
+
+    /// The wall clock.
+    pub(crate) fn time(&self, at: At) -> StoreTime {
+        let even = (EPOCH + self.clock.boot(at) / 1_000).cast_signed();
+        StoreTime::from_micros(even.saturating_add(self.step / 1_000).max(1).unsigned_abs())
+    }
+
+    /// Someone sets the wall clock.
+    pub(crate) const fn step(&mut self, by: i64) {
+        self.step = self.step.saturating_add(by);
+    }
+
+    /// A process is proved dead.
+    pub(crate) fn prove(&mut self, incarnation: Incarnation) {
+        self.proofs.insert(incarnation);
+    }
+
+    /// The row as it is.
+    pub(crate) fn row(&self, election: usize) -> Option<&Record> {
+        self.rows[election].as_ref()
+    }
+
+    /// What a transaction reads.
+    pub(crate) fn snapshot(&self, at: At, election: usize) -> Snapshot {
+        let record = self.rows[election].clone();
+        let holder_died =
+            record.as_ref().is_some_and(|record| self.proofs.contains(&record.holder.incarnation));
+        Snapshot { record, now: self.time(at), holder_died, replaced: self.replaced[election] }
+    }
+
+    /// Writes a claim if the row is as it was when the claim was decided, or whatever the row is if not `guarded`.
+    pub(crate) fn claim(&mut self, at: At, election: usize, claim: &Claim, guarded: bool) -> bool {
+        let mark = self.rows[election].as_ref().and_then(Record::mark);
+        if guarded && mark != claim.expected {
+            return false;
+        }
+        let record = Record {
+            state: State::Held,
+            holder: claim.candidate.clone(),
+            term: claim.term,
+            beat: 0,
+            rules: claim.rules,
+            since: claim.since,
+            beaten_at: self.time(at),
+            successor: None,
+        };
+        self.remember(at, election);
+        self.rows[election] = Some(record);
+        true
+    }
+
+    /// Prolongs a term.
+    pub(crate) fn renew(
+        &mut self,
+        at: At,
+        election: usize,
+        term: &Holding,
+    ) -> Outcome<Done, Denied> {
+        let snapshot = self.snapshot(at, election);
+        if !term.may_renew(&snapshot) {
+            return over(snapshot);
+        }
+        self.change(at, election, |_| {});
+        Outcome::Committed(Done::Renewed)
+    }
+
+    /// Ends a term.
+    pub(crate) fn resign(
+        &mut self,
+        at: At,
+        election: usize,
+        term: &Holding,
+    ) -> Outcome<Done, Denied> {
+        let snapshot = self.snapshot(at, election);
+        if !term.may_resign(&snapshot) {
+            return over(snapshot);
+        }
+        self.change(at, election, |record| record.state = State::Released);
+        Outcome::Committed(Done::Resigned)
+    }
+
+    /// Carries out an order.
+    pub(crate) fn order(
+        &mut self,
+        at: At,
+        election: usize,
+        order: &Order,
+        term: Option<Term>,
+    ) -> Result<Decree, OrderError> {
+        let decree = order.decide(&self.snapshot(at, election), term)?;
+        self.change(at, election, |record| {
+            record.state = decree.state;
+            record.successor.clone_from(&decree.successor);
+        });
+        Ok(decree)
+    }
+
+    /// Every change of a row is a beat.
+    fn change(&mut self, at: At, election: usize, how: impl FnOnce(&mut Record)) {
+        self.remember(at, election);
+        let now = self.time(at);
+        if let Some(record) = &mut self.rows[election] {
+            record.beat += 1;
+            record.beaten_at = now;
+            how(record);
+        }
+    }
+
+    /// Before a row is written.
+    fn remember(&mut self, at: At, election: usize) {
+        self.replaced[election] = None;
+        if self.keep == 0 {
+            return;
+        }
+        let old = self.rows[election].clone();
+        self.undo.push_back((at, election, old));
+        while self.undo.front().is_some_and(|&(then, ..)| then + self.keep < at) {
+            self.undo.pop_front();
+        }
+    }
+
+    /// The database turns out to be one that missed the writes of the last while; it may know that itself.
+    pub(crate) fn roll_back(&mut self, at: At, by: Span, knows: bool) -> bool {
+        let mut lost = false;
+        while let Some((_, election, old)) = self.undo.pop_back_if(|(then, ..)| *then + by > at) {
+            self.rows[election] = old;
+            lost = true;
+        }
+        if knows {
+            let now = self.time(at);
+            self.replaced.fill(Some(now));
+        }
+        lost
+    }
+
+    /// The database is deleted and made anew.
+    pub(crate) fn delete(&mut self, at: At) {
+        self.rows.fill(None);
+        self.undo.clear();
+        let now = self.time(at);
+        self.replaced.fill(Some(now));
+    }
+}
+
+fn over(snapshot: Snapshot) -> Outcome<Done, Denied> {
+    Outcome::Refused(Denied { refusal: Refusal::Over, snapshot: Some(snapshot) })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use core::time::Duration;
+    use incumbent_protocol::identity::{CandidateId, CandidateName};
+    use incumbent_protocol::lease::request::Bid;
+    use incumbent_protocol::rules::{Expiry, Rules};
+
+    fn bid(bits: u128) -> Bid {
+        let name = CandidateName::new("a").expect("name");
+        let lease = Duration::from_secs(1);
+        Bid {
+            candidate: CandidateId::new(name, Incarnation::from_random(bits)),
+            rules: Rules::new(lease, lease / 10, Expiry::Observed).expect("rules"),
+            suspicion: None,
+            newest: None,
+        }
+    }
+
+    fn led(database: &mut Database, at: At) -> Holding {
+        let claim = bid(1).decide(&database.snapshot(at, 0)).expect("vacant");
+        assert!(database.claim(at, 0, &claim, true));
+        Holding { candidate: claim.candidate, term: claim.term }
+    }
+
+    /// Writes a term whatever the row says.
+    fn led_again(database: &mut Database, at: At) {
+        let empty = Snapshot { record: None, replaced: None, ..database.snapshot(at, 0) };
+        let claim = bid(3).decide(&empty).expect("vacant");
+        assert!(database.claim(at, 0, &claim, true));
+    }
+
+    #[test]
+    fn a_claim_that_was_decided_on_an_older_row_is_not_written() {
+        let mut database = Database::new(1, 0, 0);
+        let claim = bid(2).decide(&database.snapshot(5, 0)).expect("vacant");
+        led(&mut database, 6);
+        assert!(!database.claim(7, 0, &claim, true));
+    }
+
+    #[test]
+    fn a_dead_holder_is_shown_as_dead_once_it_is_proved() {
+        let mut database = Database::new(1, 0, 0);
+        led(&mut database, 1);
+        assert!(!database.snapshot(2, 0).holder_died);
+        database.prove(Incarnation::from_random(1));
+        assert!(database.snapshot(3, 0).holder_died);
+    }
+
+    #[test]
+    fn a_rollback_takes_back_the_last_writes_and_nothing_else() {
+        let mut database = Database::new(1, 0, 1_000);
+        let term = led(&mut database, 10);
+        for at in [20, 30, 40] {
+            assert_eq!(database.renew(at, 0, &term), Outcome::Committed(Done::Renewed));
+        }
+        assert!(database.roll_back(45, 20, false));
+        assert_eq!(database.row(0).map(|record| record.beat), Some(1));
+        assert!(!database.roll_back(45, 1, false));
+    }
+
+    #[test]
+    fn a_deleted_database_says_that_it_was_replaced_until_it_is_written() {
+        let mut database = Database::new(1, 0, 0);
+        led(&mut database, 10);
+        database.delete(11);
+        let snapshot = database.snapshot(11, 0);
+        assert!(snapshot.replaced.is_some() && snapshot.record.is_none());
+        led_again(&mut database, 12);
+        assert_eq!(database.snapshot(13, 0).replaced, None);
+    }
+
+    #[test]
+    fn a_released_term_can_be_neither_renewed_nor_resigned_again() {
+        let mut database = Database::new(1, 0, 0);
+        let term = led(&mut database, 10);
+        assert_eq!(database.resign(11, 0, &term), Outcome::Committed(Done::Resigned));
+        assert!(matches!(database.renew(12, 0, &term), Outcome::Refused(_)));
+        assert!(matches!(database.resign(12, 0, &term), Outcome::Refused(_)));
+    }
+}

@@ -1,0 +1,211 @@
+//! Histories, read back: one JSON object a line, from one process or many.
+//!
+//! Assumes: each file was written by this project, and only its last line, or the last before a restart, can be torn.
+//! Promises: lines of one clock come out in the order of their stamps; whatever cannot be read is an error that names
+//! the file and the line, except for torn lines, which are counted.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use incumbent_protocol::history::{Event, Line, VERSION};
+use incumbent_protocol::identity::CandidateId;
+use serde::Deserialize;
+use thiserror::Error;
+
+/// What one or several processes wrote.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct History {
+    /// All lines; those of one clock in the order of their stamps.
+    pub lines: Vec<Line>,
+    /// How many lines were cut short, as those of killed processes are.
+    pub torn: usize,
+}
+
+/// Why a history could not be read. *Retry:* with other files.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum HistoryError {
+    /// The file could not be opened or read.
+    #[error("{}: {cause}", file.display())]
+    Unreadable {
+        /// Which file.
+        file: PathBuf,
+        /// What the system said.
+        #[source]
+        cause: io::Error,
+    },
+    /// A line is not one of ours.
+    #[error("{file}:{line}: not a line of a history: {problem}")]
+    Foreign {
+        /// Which file.
+        file: String,
+        /// Which line, counted from 1.
+        line: usize,
+        /// What is wrong with it.
+        problem: String,
+    },
+    /// A later version of this project wrote it.
+    #[error(
+        "{file}:{line}: written in version {found} of the format, this program reads up to {VERSION}: use a newer one"
+    )]
+    Newer {
+        /// Which file.
+        file: String,
+        /// Which line, counted from 1.
+        line: usize,
+        /// The version that it names.
+        found: u32,
+    },
+    /// A candidate's lines do not begin with a header, so that nobody can tell what clock they mean.
+    #[error("{file}:{line}: {candidate} wrote this before it wrote an opening line")]
+    Unopened {
+        /// Which file.
+        file: String,
+        /// Which line, counted from 1.
+        line: usize,
+        /// Whose line.
+        candidate: CandidateId,
+    },
+}
+
+impl History {
+    /// Reads files and merges them.
+    pub fn read(paths: &[impl AsRef<Path>]) -> Result<History, HistoryError> {
+        let mut lines = Vec::new();
+        let mut torn = 0;
+        for path in paths {
+            let path = path.as_ref();
+            let bytes = fs::read(path)
+                .map_err(|cause| HistoryError::Unreadable { file: path.to_owned(), cause })?;
+            let name = path.display().to_string();
+            let mut reader = Reader::new(&name);
+            reader.take(&String::from_utf8_lossy(&bytes))?;
+            lines.append(&mut reader.lines);
+            torn += reader.torn;
+        }
+        Ok(History { torn, ..History::from_lines(lines) })
+    }
+
+    /// Reads a text; `name` is what errors call it.
+    pub fn parse(name: &str, text: &str) -> Result<History, HistoryError> {
+        let mut reader = Reader::new(name);
+        reader.take(text)?;
+        Ok(History { torn: reader.torn, ..History::from_lines(reader.lines) })
+    }
+
+    /// Takes lines that are at hand, in any order across candidates. Lines with equal stamps keep their order.
+    pub fn from_lines(mut lines: Vec<Line>) -> History {
+        lines.sort_by_key(|line| line.at);
+        History { lines, torn: 0 }
+    }
+
+    /// The history as text, one JSON object a line.
+    pub fn to_text(&self) -> String {
+        let mut text = String::new();
+        for line in &self.lines {
+            // A line holds nothing but strings, numbers and names, all of which JSON can carry.
+            text.push_str(&serde_json::to_string(line).unwrap_or_default());
+            text.push('\n');
+        }
+        text
+    }
+}
+
+/// Reads one text from top to bottom.
+struct Reader<'a> {
+    name: &'a str,
+    lines: Vec<Line>,
+    torn: usize,
+    opened: BTreeSet<CandidateId>,
+}
+
+/// As much of a line as every version will have.
+#[derive(Deserialize)]
+struct Header {
+    event: String,
+    version: Option<u32>,
+}
+
+impl<'a> Reader<'a> {
+    fn new(name: &'a str) -> Self {
+        Reader { name, lines: Vec::new(), torn: 0, opened: BTreeSet::new() }
+    }
+
+    fn take(&mut self, text: &str) -> Result<(), HistoryError> {
+        let mut rest = text.split('\n').enumerate().peekable();
+        while let Some((index, line)) = rest.next() {
+            if line.trim().is_empty() {
+                continue;
+            }
+            let next = rest.peek().map(|&(_, next)| next);
+            self.take_line(index + 1, line, next)?;
+        }
+        Ok(())
+    }
+
+    fn take_line(
+        &mut self,
+        number: usize,
+        text: &str,
+        next: Option<&str>,
+    ) -> Result<(), HistoryError> {
+        self.refuse_newer(number, text)?;
+        match serde_json::from_str::<Line>(text) {
+            Ok(line) => self.keep(number, line),
+            Err(problem) => {
+                // A killed process leaves half a line. It is the last one, or what follows is a restarted process's
+                // first, either on a line of its own or glued to the half.
+                let ours = text.starts_with('{');
+                let ends = next.is_none_or(is_opening);
+                let glued = text.rfind("{\"at\"").filter(|&at| at > 0);
+                let glued = glued.map(|at| &text[at..]).filter(|rest| is_opening(rest));
+                if !ours || !(ends || glued.is_some()) {
+                    return Err(self.foreign(number, &problem));
+                }
+                self.torn += 1;
+                glued.map_or(Ok(()), |rest| self.take_line(number, rest, next))
+            }
+        }
+    }
+
+    fn keep(&mut self, number: usize, line: Line) -> Result<(), HistoryError> {
+        if matches!(line.event, Event::Opened { .. }) {
+            self.opened.insert(line.candidate.clone());
+        } else if !self.opened.contains(&line.candidate) {
+            return Err(HistoryError::Unopened {
+                file: self.name.to_owned(),
+                line: number,
+                candidate: line.candidate,
+            });
+        }
+        self.lines.push(line);
+        Ok(())
+    }
+
+    /// A newer format may hold lines that this program cannot read at all, so the version is looked for first.
+    fn refuse_newer(&self, line: usize, text: &str) -> Result<(), HistoryError> {
+        if !text.contains("\"opened\"") {
+            return Ok(());
+        }
+        match serde_json::from_str::<Header>(text) {
+            Ok(Header { event, version: Some(found) }) if event == "opened" && found > VERSION => {
+                Err(HistoryError::Newer { file: self.name.to_owned(), line, found })
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn foreign(&self, line: usize, problem: &serde_json::Error) -> HistoryError {
+        HistoryError::Foreign { file: self.name.to_owned(), line, problem: problem.to_string() }
+    }
+}
+
+fn is_opening(text: &str) -> bool {
+    serde_json::from_str::<Header>(text).is_ok_and(|header| header.event == "opened")
+}
+
+#[cfg(test)]
+#[path = "history_test.rs"]
+mod tests;

@@ -1,0 +1,98 @@
+//! Reading what real processes leave behind.
+
+use std::io::Write;
+
+use super::*;
+
+const OPENED: &str = r#"{"at":1,"candidate":{"name":"a","incarnation":"0000000000000000000000000000000a"},"event":"opened","version":1,"clock":"boot","wall":0}"#;
+const GAINED: &str = r#"{"at":2,"candidate":{"name":"a","incarnation":"0000000000000000000000000000000a"},"event":"gained","election":"ledger","term":5,"valid_until":9,"opening":"first"}"#;
+const CLOSED: &str = r#"{"at":3,"candidate":{"name":"a","incarnation":"0000000000000000000000000000000a"},"event":"closed"}"#;
+
+fn text(lines: &[&str]) -> String {
+    lines.join("\n") + "\n"
+}
+
+fn problem(text: &str) -> String {
+    History::parse("a.history", text).expect_err("must be refused").to_string()
+}
+
+#[test]
+fn what_was_written_reads_back_the_same() {
+    let written = text(&[OPENED, GAINED, CLOSED]);
+    let history = History::parse("a.history", &written).expect("ours");
+    assert_eq!((history.lines.len(), history.torn), (3, 0));
+    assert_eq!(history.to_text(), written);
+}
+
+#[test]
+fn a_torn_last_line_is_counted_and_left_out() {
+    for cut in 1..GAINED.len() {
+        let torn = format!("{OPENED}\n{}", &GAINED[..cut]);
+        let history = History::parse("a.history", &torn).expect("torn is not foreign");
+        assert_eq!((history.lines.len(), history.torn), (1, 1), "cut at {cut}");
+    }
+}
+
+#[test]
+fn a_last_line_that_lacks_only_its_end_counts_as_whole() {
+    let history = History::parse("a.history", &format!("{OPENED}\n{GAINED}")).expect("ours");
+    assert_eq!((history.lines.len(), history.torn), (2, 0));
+}
+
+#[test]
+fn a_restarted_process_may_go_on_behind_a_torn_line() {
+    let half = &GAINED[..40];
+    for torn in [
+        format!("{OPENED}\n{half}\n{OPENED}\n{GAINED}\n"),
+        format!("{OPENED}\n{half}{OPENED}\n{GAINED}\n"),
+    ] {
+        let history = History::parse("a.history", &torn).expect("torn is not foreign");
+        assert_eq!((history.lines.len(), history.torn), (3, 1), "{torn}");
+    }
+}
+
+#[test]
+fn a_broken_line_in_the_middle_is_refused_with_its_place() {
+    let problem = problem(&text(&[OPENED, &GAINED[..40], CLOSED]));
+    assert!(problem.starts_with("a.history:2: not a line of a history"), "{problem}");
+}
+
+#[test]
+fn a_foreign_file_is_refused() {
+    for foreign in ["hello\n", "# Title\n\ntext", "{\"level\":\"info\"}\n{}\n", "[1,2]\n"] {
+        let problem = problem(foreign);
+        assert!(problem.starts_with("a.history:1:"), "{problem}");
+    }
+}
+
+#[test]
+fn a_newer_format_is_named_as_such_even_if_its_lines_are_strange() {
+    let newer = OPENED.replace("\"version\":1", "\"version\":7,\"new\":true");
+    let problem = problem(&text(&[&newer, "{\"quite\":\"new\"}"]));
+    assert!(problem.contains("version 7"), "{problem}");
+    assert!(problem.contains("reads up to 1"), "{problem}");
+}
+
+#[test]
+fn lines_before_an_opening_line_are_refused() {
+    let problem = problem(&text(&[GAINED]));
+    assert!(problem.contains("a.history:1: a#00000000 wrote this before"), "{problem}");
+}
+
+#[test]
+fn a_missing_file_is_named() {
+    let error = History::read(&["no/such/file"]).expect_err("missing");
+    assert!(error.to_string().starts_with("no/such/file: "), "{error}");
+}
+
+#[test]
+fn files_are_merged_in_the_order_of_their_stamps() {
+    let mut one = tempfile::NamedTempFile::new().expect("a file");
+    let mut two = tempfile::NamedTempFile::new().expect("a file");
+    let other = |line: &str| line.replace("\"a\"", "\"b\"").replace("0a\"", "0b\"");
+    one.write_all(text(&[OPENED, CLOSED]).as_bytes()).expect("written");
+    two.write_all(text(&[&other(OPENED), &other(GAINED)]).as_bytes()).expect("written");
+    let history = History::read(&[one.path(), two.path()]).expect("ours");
+    let order: Vec<_> = history.lines.iter().map(|line| line.at.as_nanos()).collect();
+    assert_eq!(order, [1, 1, 2, 3]);
+}

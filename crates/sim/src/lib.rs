@@ -1,0 +1,43 @@
+//! Can it be broken? The simulated world, and the judges of what happened in it.
+//!
+//! # Layout
+//!
+//! | module | noun |
+//! |---|---|
+//! | [`history`] | reading and merging the records that processes and worlds write |
+//! | [`check`] | the judges: one property a file, the same ones for simulator, chaos and production |
+//! | [`story`] | what a seed stands for: a setting and everything that goes wrong in it |
+//! | [`world`] | processes, a database, resources and everything between them, one event after the other |
+//! | [`fault`] | the menu of what can go wrong |
+//! | [`run`](mod@run) | many worlds, on many cores |
+//! | [`seed`], [`shrink`](mod@shrink) | stories worth keeping, and how they become short |
+//! | [`plant`], [`meta`], [`ledger`] | mistakes on purpose; the test of the tests; the page for a release |
+//! | [`clock`], [`network`], [`broker`], [`random`] | what worlds are made of |
+//! | [`scribe`], [`tally`] | what is written down and counted |
+//! | [`model`] | small worlds, explored completely |
+//! | [`paper`] | the mistake in a published algorithm, kept as a regression |
+
+pub mod broker;
+pub mod check;
+pub mod clock;
+mod database;
+pub mod fault;
+pub mod history;
+pub mod ledger;
+mod mail;
+pub mod meta;
+pub mod model;
+pub mod network;
+pub mod paper;
+pub mod plant;
+mod process;
+mod queue;
+pub mod random;
+mod resource;
+pub mod run;
+pub mod scribe;
+pub mod seed;
+pub mod shrink;
+pub mod story;
+pub mod tally;
+pub mod world;

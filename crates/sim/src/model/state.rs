@@ -1,0 +1,78 @@
+//! A small world at one moment, and what must be true of it.
+
+use incumbent_protocol::lease::candidacy::{Candidacy, Input, Wish};
+use incumbent_protocol::lease::request::{Opening, Request};
+use incumbent_protocol::standing::Reason;
+
+use super::seat::Seat;
+use super::setup::{Budget, Setup};
+use super::store::Store;
+
+/// Something of interest: its name, and how to tell that it happened.
+pub type Sight = (&'static str, fn(&State) -> bool);
+
+/// A world at one moment.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct State {
+    /// How many ticks have passed.
+    pub tick: u64,
+    /// The row.
+    pub store: Store,
+    /// The processes.
+    pub seats: Vec<Seat>,
+    /// Requests whose senders gave up on them, and which may still reach the store.
+    pub strays: Vec<Request>,
+    /// What may still go wrong.
+    pub budget: Budget,
+}
+
+impl State {
+    /// The beginning: everyone wants to lead, nobody ever did.
+    pub fn first(setup: &Setup) -> State {
+        let seats = (0..setup.rates.len()).map(|seat| {
+            let candidacy = Candidacy::new(Setup::candidate(seat), Setup::timing());
+            Seat::new(candidacy, setup.local(seat, 0), Input::Wish(Wish::Lead))
+        });
+        State {
+            tick: 0,
+            store: Store::default(),
+            seats: seats.collect(),
+            strays: Vec::new(),
+            budget: setup.budget,
+        }
+    }
+
+    /// What is wrong with it, if anything. Must always be `None`.
+    pub fn problem(&self, setup: &Setup) -> Option<&'static str> {
+        let leads = |(index, seat): &(usize, &Seat)| seat.leads(setup.local(*index, self.tick));
+        if self.seats.iter().enumerate().filter(leads).count() > 1 {
+            return Some("two valid leases at one instant");
+        }
+        if self.store.repeated {
+            return Some("a term that does not exceed all before it");
+        }
+        self.seats.iter().find_map(|seat| seat.broken)
+    }
+
+    /// Things that must happen in some state, or the world was too small to be of interest.
+    pub const SIGHTS: [Sight; 8] = [
+        ("a first leader", |s| s.opened_by(Opening::First)),
+        ("a takeover after expiry", |s| s.opened_by(Opening::Expired)),
+        ("a takeover after release", |s| s.opened_by(Opening::Released)),
+        ("a takeover on proof of death", |s| s.opened_by(Opening::Died)),
+        ("a claim over a term of its own that it never heard of", |s| s.opened_by(Opening::Own)),
+        ("a demotion that is heard", |s| s.lost_by(Reason::Deposed)),
+        ("a lease that is ending", |s| s.lost_by(Reason::Ending)),
+        ("somebody leading twice", |s| s.seats.iter().any(|seat| seat.gains > 1)),
+    ];
+
+    fn opened_by(&self, opening: Opening) -> bool {
+        let mut holds = self.seats.iter().filter_map(|seat| seat.hold.as_ref());
+        holds.any(|hold| hold.opening == opening)
+    }
+
+    fn lost_by(&self, reason: Reason) -> bool {
+        let mut holds = self.seats.iter().filter_map(|seat| seat.hold.as_ref());
+        holds.any(|hold| hold.lost == Some(reason))
+    }
+}

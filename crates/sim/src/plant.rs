@@ -1,0 +1,118 @@
+//! Mistakes on purpose, to see whether the judges notice.
+//!
+//! Assumes: a test or a ledger asks for them; no ordinary run does.
+//! Promises: at most one at a time. Mistakes of the protocol live there, behind its feature `planted`; those of a driver,
+//! a database or a resource live in this crate.
+
+use core::fmt;
+use core::str::FromStr;
+
+use incumbent_protocol::planted::Bug;
+
+/// A mistake.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Plant {
+    /// None.
+    Nothing,
+    /// One in the protocol itself.
+    Protocol(Bug),
+    /// The driver counts a lease from the answer instead of from before the request.
+    LeaseFromAnswer,
+    /// The driver counts an observation from before the request instead of from the answer.
+    HeardBeforeAsking,
+    /// The driver's timer catches up on missed ticks in a burst, and takes their nominal time for the time.
+    BurstingTimer,
+    /// The driver counts leases on a clock that stands still while the host sleeps.
+    MonotonicClock,
+    /// The database writes a takeover without comparing the beat that it was decided on.
+    UnguardedClaim,
+    /// The resource trusts a name that it knows instead of comparing tokens.
+    FenceByName,
+    /// The supervisor cancels work when the lease ends instead of before.
+    CancelLate,
+    /// The supervisor misses the notice of a loss.
+    NoticeDropped,
+}
+
+impl Plant {
+    /// All of them, those of the protocol first.
+    pub fn all() -> impl Iterator<Item = Plant> {
+        let here = [
+            Plant::LeaseFromAnswer,
+            Plant::HeardBeforeAsking,
+            Plant::BurstingTimer,
+            Plant::MonotonicClock,
+            Plant::UnguardedClaim,
+            Plant::FenceByName,
+            Plant::CancelLate,
+            Plant::NoticeDropped,
+        ];
+        Bug::ALL.iter().map(|&bug| Plant::Protocol(bug)).chain(here)
+    }
+
+    /// The word used in commands and ledgers.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Plant::Nothing => "nothing",
+            Plant::Protocol(bug) => bug.as_str(),
+            Plant::LeaseFromAnswer => "lease_from_answer",
+            Plant::HeardBeforeAsking => "heard_before_asking",
+            Plant::BurstingTimer => "bursting_timer",
+            Plant::MonotonicClock => "monotonic_clock",
+            Plant::UnguardedClaim => "unguarded_claim",
+            Plant::FenceByName => "fence_by_name",
+            Plant::CancelLate => "cancel_late",
+            Plant::NoticeDropped => "notice_dropped",
+        }
+    }
+
+    /// Whether this build can make the mistake.
+    pub fn is_available(self) -> bool {
+        match self {
+            Plant::Protocol(_) => incumbent_protocol::planted::AVAILABLE,
+            _ => true,
+        }
+    }
+
+    /// Makes the mistake, in this thread, while `run` runs.
+    pub fn while_planted<T>(self, run: impl FnOnce() -> T) -> T {
+        match self {
+            Plant::Protocol(bug) => incumbent_protocol::planted::while_planted(bug, run),
+            _ => run(),
+        }
+    }
+}
+
+impl fmt::Display for Plant {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.as_str())
+    }
+}
+
+impl FromStr for Plant {
+    type Err = String;
+
+    fn from_str(word: &str) -> Result<Self, String> {
+        if word == Plant::Nothing.as_str() {
+            return Ok(Plant::Nothing);
+        }
+        Plant::all().find(|plant| plant.as_str() == word).ok_or_else(|| {
+            let words: Vec<&str> = Plant::all().map(Plant::as_str).collect();
+            format!("no mistake is called {word:?}: use one of {}", words.join(", "))
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_mistake_is_found_by_its_word() {
+        for plant in Plant::all() {
+            assert_eq!(plant.as_str().parse(), Ok(plant));
+        }
+        assert_eq!("nothing".parse(), Ok(Plant::Nothing));
+        assert!("everything".parse::<Plant>().is_err());
+    }
+}

@@ -1,0 +1,197 @@
+//! A simulated process: one host, its clocks, and one candidacy per election.
+//!
+//! Assumes: the world gives it turns.
+//! Promises: a life ends with a crash and everything that belonged to it ends too; the next life has the same name and
+//! another incarnation.
+
+use incumbent_protocol::identity::{CandidateId, CandidateName, Incarnation};
+use incumbent_protocol::lease::candidacy::{Candidacy, Ticket};
+use incumbent_protocol::protocol::Protocol;
+use incumbent_protocol::rules::Timing;
+use incumbent_protocol::term::Term;
+use incumbent_protocol::time::{AskedAt, Time};
+
+use crate::clock::{At, HostClock, Skew, Source, Span};
+use crate::fault::Fault;
+use crate::queue::Event;
+
+/// A request under way.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Flight {
+    pub(crate) ticket: Ticket,
+    pub(crate) asked_at: AskedAt,
+    /// When the driver gives up on it.
+    pub(crate) deadline: Time,
+}
+
+/// What the supervisor of the work believes to hold.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Held {
+    pub(crate) term: Term,
+    pub(crate) until: Time,
+    pub(crate) sure: bool,
+}
+
+/// The work under a term.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Work {
+    pub(crate) term: Option<Term>,
+    pub(crate) stopping: bool,
+    /// Tells one work from the next.
+    pub(crate) serial: u32,
+}
+
+/// One election, as one process takes part in it.
+#[derive(Debug)]
+pub(crate) struct Seat {
+    pub(crate) candidacy: Candidacy,
+    pub(crate) flight: Option<Flight>,
+    pub(crate) held: Option<Held>,
+    pub(crate) work: Work,
+}
+
+/// Where in its work a process is hit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Boundary {
+    /// It has stamped a request and not sent it.
+    BeforeSending,
+    /// It has stamped an answer and not taken it.
+    BeforeTaking,
+}
+
+/// What hits it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Ambush {
+    pub(crate) boundary: Boundary,
+    pub(crate) crash: bool,
+    pub(crate) span: Span,
+}
+
+/// One host and the process on it.
+#[derive(Debug)]
+pub(crate) struct Process {
+    pub(crate) id: CandidateId,
+    /// The number of its present or next life.
+    pub(crate) life: u32,
+    /// The incarnations of all lives so far.
+    pub(crate) lives: Vec<Incarnation>,
+    pub(crate) up: bool,
+    /// Until when it is stopped, if it is.
+    pub(crate) frozen: Option<At>,
+    pub(crate) asleep: bool,
+    pub(crate) clock: HostClock,
+    pub(crate) seats: Vec<Seat>,
+    /// What reached it while it was stopped.
+    pub(crate) deferred: Vec<Event>,
+    /// When its timer fires, and which of all timers it set that is.
+    pub(crate) wakes_at: At,
+    pub(crate) turn: u32,
+    /// How much later than usual it gets its turn.
+    pub(crate) slowness: Span,
+    pub(crate) ambush: Option<Ambush>,
+    pub(crate) odd: bool,
+    /// What becomes of the next answer to a change that it makes.
+    pub(crate) spoilt: Option<Fault>,
+    /// How far its idea of the time is behind, if its timer bursts.
+    pub(crate) lag: Span,
+    source: Source,
+    last: Time,
+    wall_ahead: i64,
+}
+
+impl Process {
+    /// A host on which nothing runs yet.
+    pub(crate) fn new(name: CandidateName, clock: HostClock, source: Source) -> Self {
+        Process {
+            id: CandidateId::new(name, Incarnation::from_random(0)),
+            life: 0,
+            lives: Vec::new(),
+            up: false,
+            frozen: None,
+            asleep: false,
+            clock,
+            seats: Vec::new(),
+            deferred: Vec::new(),
+            wakes_at: At::MAX,
+            turn: 0,
+            slowness: 0,
+            ambush: None,
+            odd: false,
+            spoilt: None,
+            lag: 0,
+            source,
+            last: Time::ZERO,
+            wall_ahead: 0,
+        }
+    }
+
+    /// Begins a life.
+    pub(crate) fn start(&mut self, now: At, bits: u128, timing: Timing, elections: usize) {
+        self.id.incarnation = Incarnation::from_random(bits);
+        self.lives.push(self.id.incarnation);
+        self.up = true;
+        self.last = self.clock.read(now, self.source);
+        self.wall_ahead = self.clock.wall_ahead();
+        let (id, begun) = (&self.id, self.last);
+        let seat = || {
+            let mut candidacy = Candidacy::new(id.clone(), timing);
+            candidacy.begin(begun);
+            Seat { candidacy, flight: None, held: None, work: Work::default() }
+        };
+        self.seats = core::iter::repeat_with(seat).take(elections).collect();
+    }
+
+    /// Ends a life.
+    pub(crate) fn end(&mut self) {
+        self.up = false;
+        self.life += 1;
+        self.turn += 1;
+        self.frozen = None;
+        self.asleep = false;
+        self.seats.clear();
+        self.deferred.clear();
+        self.wakes_at = At::MAX;
+        self.ambush = None;
+        self.spoilt = None;
+        self.lag = 0;
+    }
+
+    /// Who it was in one of its lives.
+    pub(crate) fn incarnation(&self, life: u32) -> Incarnation {
+        let known = self.lives.get(life as usize).copied();
+        known.unwrap_or(self.id.incarnation)
+    }
+
+    /// Reads the lease clock, which never goes back.
+    pub(crate) fn read(&mut self, now: At) -> Time {
+        let reading = self.clock.read(now, self.source);
+        let reading = reading.back(core::time::Duration::from_nanos(self.lag));
+        self.last = self.last.max(reading);
+        self.last
+    }
+
+    /// Whether the lease clock and the wall clock have parted since the last look.
+    pub(crate) fn clock_jumped(&mut self) -> bool {
+        let ahead = self.clock.wall_ahead();
+        core::mem::replace(&mut self.wall_ahead, ahead) != ahead
+    }
+
+    /// When the lease clock shows a reading, in the world's time.
+    pub(crate) fn when(&self, reading: Time) -> At {
+        self.clock.when(reading, self.source)
+    }
+
+    /// When the process wants its next turn, on its own clock.
+    pub(crate) fn wake_at(&self) -> Option<Time> {
+        let seats = self.seats.iter().flat_map(|seat| {
+            let deadline = seat.flight.map(|flight| flight.deadline);
+            [seat.candidacy.wake_at(), deadline]
+        });
+        seats.flatten().min()
+    }
+
+    /// The clock runs at another rate from now on.
+    pub(crate) fn set_skew(&mut self, now: At, skew: Skew) {
+        self.clock.set_skew(now, skew);
+    }
+}

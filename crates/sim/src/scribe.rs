@@ -1,0 +1,97 @@
+//! Writes the history of a world, and hands every line to the judges at once.
+//!
+//! Assumes: lines come in the order of the world's time.
+//! Promises: keeps nothing that nobody asked for; a run can be judged in constant memory, told in full, or both.
+
+use core::fmt::Write as _;
+
+use incumbent_protocol::history::{Event, Line, VERSION};
+use incumbent_protocol::identity::{CandidateId, CandidateName, Incarnation};
+use incumbent_protocol::time::Time;
+
+use crate::check::{Conditions, Judge, Report};
+use crate::clock::At;
+
+/// How much of a run is kept.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Keep {
+    /// The history, as lines of text.
+    pub history: bool,
+    /// Everything that happened, in words.
+    pub trace: bool,
+}
+
+/// The name of the one who writes what nobody inside the world could.
+const WORLD: &str = "world";
+
+/// Writes a history.
+#[derive(Debug)]
+pub(crate) struct Scribe {
+    judge: Judge,
+    keep: Keep,
+    history: String,
+    trace: String,
+    world: Option<CandidateId>,
+}
+
+impl Scribe {
+    pub(crate) fn new(even_clocks: bool, keep: Keep) -> Self {
+        let name = CandidateName::new(WORLD).ok();
+        let mut scribe = Scribe {
+            judge: Judge::new(Conditions { even_clocks }),
+            keep,
+            history: String::new(),
+            trace: String::new(),
+            world: name.map(|name| CandidateId::new(name, Incarnation::from_random(0))),
+        };
+        scribe.world(0, opened(0));
+        scribe
+    }
+
+    /// A line in the name of a candidate.
+    pub(crate) fn line(&mut self, at: At, candidate: &CandidateId, event: Event) {
+        let line = Line { at: Time::from_nanos(at), candidate: candidate.clone(), event };
+        self.judge.line(&line);
+        if self.keep == Keep::default() {
+            return;
+        }
+        // A line holds nothing but strings, numbers and names, all of which JSON can carry.
+        let text = serde_json::to_string(&line).unwrap_or_default();
+        if self.keep.trace {
+            let event = &line.event;
+            self.trace(at, || format!("{candidate}: {event:?}"));
+        }
+        if self.keep.history {
+            self.history.push_str(&text);
+            self.history.push('\n');
+        }
+    }
+
+    /// A line of the world's own.
+    pub(crate) fn world(&mut self, at: At, event: Event) {
+        if let Some(world) = self.world.take() {
+            self.line(at, &world, event);
+            self.world = Some(world);
+        }
+    }
+
+    /// Something for a reader only.
+    pub(crate) fn trace(&mut self, at: At, what: impl FnOnce() -> String) {
+        if self.keep.trace {
+            let (seconds, micros) = (at / 1_000_000_000, at / 1_000 % 1_000_000);
+            let what = what();
+            // Writing to a string cannot fail.
+            let _ = writeln!(self.trace, "{seconds:>6}.{micros:06} {what}");
+        }
+    }
+
+    /// The judges' word, the history and the trace.
+    pub(crate) fn finish(self) -> (Report, String, String) {
+        (self.judge.finish(), self.history, self.trace)
+    }
+}
+
+/// The first line of everyone who writes.
+pub(crate) fn opened(at: At) -> Event {
+    Event::Opened { version: VERSION, clock: WORLD.to_owned(), wall: at / 1_000 }
+}

@@ -1,0 +1,200 @@
+//! What a seed stands for: the setting of a world, and everything that will go wrong in it.
+//!
+//! Assumes: nothing; every seed gives a story.
+//! Promises: the whole story is known before the world begins, so that it can be cut short until only the faults
+//! are left that matter. Each seed draws its own few kinds of fault and its own rates.
+
+use core::time::Duration;
+
+use incumbent_protocol::rules::{Expiry, Rules, Timing, TimingError};
+use serde::{Deserialize, Serialize};
+
+use crate::clock::{At, Skew, Span, WHOLE};
+use crate::fault::{Fault, Kind};
+use crate::random::Random;
+
+mod draw;
+mod sense;
+
+/// How a database runs its transactions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Engine {
+    /// One writer at a time, for everything.
+    OneWriter,
+    /// A lock per election; renewals touch a row of their own and wait for nobody.
+    RowLocks,
+}
+
+/// The setting of a world. All spans in nanoseconds.
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "independent choices, as a person would list them"
+)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Setting {
+    /// How many processes.
+    pub candidates: usize,
+    /// In how many elections each of them takes part.
+    pub elections: usize,
+    /// Whether the last process has the name of the first.
+    pub twins: bool,
+    /// The lease.
+    pub lease: Span,
+    /// What is cut from it.
+    pub margin: Span,
+    /// Time between two renewals.
+    pub beat: Span,
+    /// How long a request may take.
+    pub timeout: Span,
+    /// What is kept for stopping the work.
+    pub grace: Span,
+    /// Whose clock says that a lease has run out.
+    pub expiry: Expiry,
+    /// The rate of each process's clock.
+    pub skews: Vec<Skew>,
+    /// The rate of the database's clock.
+    pub store_skew: Skew,
+    /// The fastest that a message passes.
+    pub latency_least: Span,
+    /// The slowest that a message passes on a healthy link.
+    pub latency_most: Span,
+    /// The slowest that a healthy database commits.
+    pub commit_most: Span,
+    /// After how long a transaction that waits for a lock is given up.
+    pub lock_timeout: Span,
+    /// How late a process gets its turn at most when all is well.
+    pub lateness: Span,
+    /// How long after a crash the database can prove it, if it can.
+    pub proof: Option<Span>,
+    /// How the database runs transactions.
+    pub engine: Engine,
+    /// Whether a process decides in the midst of its transaction, so that it can stop there.
+    pub interactive: bool,
+    /// Whether resources check tokens.
+    pub fenced: bool,
+    /// Whether all clocks keep to the bound, so that leases are judged and not only tokens.
+    pub even_clocks: bool,
+    /// How long the whole run takes.
+    pub length: Span,
+}
+
+impl Setting {
+    /// The timings of all candidates.
+    pub fn timing(&self) -> Result<Timing, TimingError> {
+        Timing::new(
+            self.rules(self.lease, self.margin)?,
+            span(self.beat),
+            span(self.timeout),
+            span(self.grace),
+        )
+    }
+
+    /// The timings of a candidate that keeps other rules.
+    pub fn odd_timing(&self) -> Result<Timing, TimingError> {
+        let rules = self.rules(self.lease + self.lease / 4, self.margin + self.margin / 4)?;
+        Timing::new(rules, span(self.beat), span(self.timeout), span(self.grace))
+    }
+
+    fn rules(&self, lease: Span, margin: Span) -> Result<Rules, TimingError> {
+        Rules::new(span(lease), span(margin), self.expiry)
+    }
+
+    /// The largest skew that the margin covers: two clocks may then differ by `lease / (lease - margin)`.
+    pub fn skew_bound(&self) -> Skew {
+        let whole = u128::from(WHOLE.unsigned_abs());
+        let bound = whole * u128::from(self.margin) / u128::from(self.lease * 2 - self.margin);
+        // Two parts in a million are kept for what rounding to nanoseconds costs.
+        Skew::try_from(bound).map_or(0, |bound| (bound - 2).max(0))
+    }
+
+    /// How long the end of a run takes, in which nothing goes wrong: time to elect, time to agree, time to be quiet.
+    pub fn calm(&self) -> Span {
+        self.lease * 16
+    }
+
+    /// When everything heals.
+    pub fn heals_at(&self) -> At {
+        self.length.saturating_sub(self.calm())
+    }
+}
+
+/// A setting and its faults, in the order of their times.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Story {
+    /// The number that all chance in the world comes from.
+    pub seed: u64,
+    /// The setting.
+    pub setting: Setting,
+    /// What goes wrong.
+    pub faults: Vec<Fault>,
+}
+
+impl Story {
+    /// The story of a seed, in a run of that length.
+    pub fn of_seed(seed: u64, length: Span) -> Story {
+        let mut random = Random::from_seed(seed ^ 0x1eca_5eed);
+        let setting = draw::setting(&mut random, length);
+        let faults = draw::faults(&mut random, &setting);
+        Story { seed, setting, faults }
+    }
+
+    /// The chance that the world draws from while it runs.
+    pub fn random(&self) -> Random {
+        Random::from_seed(self.seed.wrapping_mul(0x2545_f491_4f6c_dd1d) ^ 0x0077_0a1d)
+    }
+
+    /// Whether any of the faults is of that kind.
+    pub fn has(&self, kind: Kind) -> bool {
+        self.faults.iter().any(|fault| fault.kind == kind)
+    }
+}
+
+/// A span of the world as a span of a candidate's configuration.
+pub const fn span(nanos: Span) -> Duration {
+    Duration::from_nanos(nanos)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::clock::SECOND;
+
+    const HOUR: Span = 3_600 * SECOND;
+
+    #[test]
+    fn every_seed_has_timings_that_work_and_faults_in_order() {
+        for seed in 0..500 {
+            let story = Story::of_seed(seed, HOUR);
+            let setting = &story.setting;
+            assert!(setting.timing().is_ok(), "{seed}");
+            assert!(setting.odd_timing().is_ok(), "{seed}");
+            assert!((2..=7).contains(&setting.candidates));
+            let round_trip = setting.latency_most * 2 + setting.commit_most;
+            let timing = setting.timing().expect("as above");
+            assert!(timing.fits_round_trip(span(round_trip), None).is_ok(), "{seed}");
+            assert!(story.faults.is_sorted_by_key(|fault| fault.at));
+            assert!(story.faults.iter().all(|f| f.at < setting.heals_at()));
+        }
+    }
+
+    #[test]
+    fn clocks_within_the_bound_cannot_make_a_lease_outlast_a_patience() {
+        for seed in 0..200 {
+            let setting = Story::of_seed(seed, HOUR).setting;
+            let bound = setting.skew_bound();
+            let (slow, fast) = (WHOLE - bound, WHOLE + bound);
+            let held = u128::from(setting.lease - setting.margin) * u128::from(fast.unsigned_abs());
+            let waited = u128::from(setting.lease) * u128::from(slow.unsigned_abs());
+            assert!(held <= waited, "{seed}");
+        }
+    }
+
+    #[test]
+    fn every_kind_of_fault_is_drawn_by_some_seed() {
+        let stories: Vec<Story> = (0..400).map(|seed| Story::of_seed(seed, HOUR)).collect();
+        for &kind in Kind::ALL {
+            assert!(stories.iter().any(|story| story.has(kind)), "{kind}");
+        }
+    }
+}

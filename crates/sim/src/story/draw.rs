@@ -1,0 +1,225 @@
+//! Draws settings and faults.
+//!
+//! Assumes: chance from the seed alone.
+//! Promises: kinds of fault that together break what is promised are not drawn together: a database that loses writes
+//! keeps its clock, because terms then rest on it.
+
+use incumbent_protocol::rules::Expiry;
+
+use super::{Engine, Setting};
+use crate::clock::{At, Skew, Span, WHOLE};
+use crate::fault::{Fault, Kind};
+use crate::random::{MILLION, Random};
+
+const MILLISECOND: Span = 1_000_000;
+
+/// Most faults of one kind in one story.
+const MOST_OF_A_KIND: u64 = 400;
+
+pub(super) fn setting(random: &mut Random, length: Span) -> Setting {
+    let lease = lease(random).min((length / 40).max(10 * MILLISECOND));
+    let short = lease < 400 * MILLISECOND;
+    let candidates = 2 + random.index(6);
+    let mut setting = Setting {
+        candidates,
+        elections: if short { 1 } else { [1, 1, 1, 2, 3][random.index(5)] },
+        twins: candidates > 2 && random.percent(15),
+        lease,
+        margin: lease / 10,
+        beat: lease / 4,
+        timeout: lease / 6,
+        grace: lease / 10,
+        expiry: if random.percent(12) { Expiry::Database } else { Expiry::Observed },
+        skews: vec![0; candidates],
+        store_skew: 0,
+        latency_least: 0,
+        latency_most: 0,
+        commit_most: 0,
+        lock_timeout: random.spread(lease / 6, lease * 3),
+        lateness: 0,
+        proof: random.percent(60).then(|| random.spread(lease / 1_000, lease / 2)),
+        engine: if random.percent(50) { Engine::OneWriter } else { Engine::RowLocks },
+        interactive: random.percent(40),
+        fenced: true,
+        even_clocks: !random.percent(12),
+        length,
+    };
+    if random.percent(40) {
+        own_proportions(random, &mut setting);
+    }
+    latencies(random, &mut setting);
+    skews(random, &mut setting);
+    setting
+}
+
+/// From 100 ms to 10 s; long ones more often, because they are cheap to simulate.
+fn lease(random: &mut Random) -> Span {
+    let millis =
+        if random.percent(20) { random.spread(100, 1_000) } else { random.between(1_000, 10_000) };
+    millis * MILLISECOND
+}
+
+/// Other proportions than the usual ones.
+fn own_proportions(random: &mut Random, setting: &mut Setting) {
+    let lease = setting.lease;
+    let margin = random.between(lease / 50 + 1, lease / 4);
+    let grace = random.between(lease / 50, lease / 8);
+    let beat = random.between(lease / 10, lease / 4);
+    let room = (lease - margin).saturating_sub(beat + grace) / 2;
+    let timeout = random.between(room / 3, room);
+    if timeout >= 2 * MILLISECOND && beat >= 2 * MILLISECOND {
+        (setting.margin, setting.grace) = (margin, grace);
+        (setting.beat, setting.timeout) = (beat, timeout);
+    }
+}
+
+/// A third of the timeout must hold a round trip and a commit.
+fn latencies(random: &mut Random, setting: &mut Setting) {
+    let budget = setting.timeout / 3;
+    setting.latency_most = random.spread(budget / 64 + 1, budget / 3);
+    setting.latency_least = random.between(setting.latency_most / 10, setting.latency_most);
+    setting.commit_most = random.spread(budget / 64 + 1, budget / 4);
+    setting.lateness = setting.grace / 20;
+}
+
+fn skews(random: &mut Random, setting: &mut Setting) {
+    let bound = match random.below(10) {
+        0..3 => 0,
+        3..6 => random.below(setting.skew_bound().unsigned_abs()),
+        _ => setting.skew_bound().unsigned_abs(),
+    };
+    // Half of all clocks go to the limit: that is where a margin is proved.
+    let mut one = || {
+        if random.percent(50) {
+            let bound = bound.cast_signed();
+            [bound, -bound][random.index(2)]
+        } else {
+            random.around_zero(bound)
+        }
+    };
+    setting.skews.iter_mut().for_each(|skew| *skew = one());
+    setting.store_skew = one();
+}
+
+pub(super) fn faults(random: &mut Random, setting: &Setting) -> Vec<Fault> {
+    let share = [8, 20, 45][random.index(3)];
+    let end = setting.heals_at();
+    let mut faults = Vec::new();
+    let mut drawn: Vec<Kind> = Vec::new();
+    for &kind in Kind::ALL {
+        let wanted = random.percent(if kind.is_beyond() { 60 } else { share });
+        let mut random = random.fork();
+        if !wanted || !fits(kind, setting, &drawn) {
+            continue;
+        }
+        drawn.push(kind);
+        let pause = random.spread(setting.lease * 8, setting.lease * 300);
+        let pause = pause.max(end / MOST_OF_A_KIND);
+        let mut at = random.between(1, pause * 2);
+        while at < end {
+            faults.push(fault(&mut random, setting, kind, at));
+            at += random.between(1, pause * 2);
+        }
+    }
+    faults.sort_by_key(|fault| fault.at);
+    faults
+}
+
+fn fits(kind: Kind, setting: &Setting, drawn: &[Kind]) -> bool {
+    match kind {
+        _ if kind.is_beyond() => !setting.even_clocks,
+        // Where the database's clock decides, it must not be set; and terms outlive lost writes only by that clock.
+        Kind::StoreStep => setting.expiry == Expiry::Observed,
+        Kind::Rollback | Kind::Delete => !drawn.contains(&Kind::StoreStep),
+        // Who keeps a shorter lease than a lost row said cannot know how long to wait.
+        Kind::OddRules => !drawn.contains(&Kind::Delete),
+        _ => true,
+    }
+}
+
+fn fault(random: &mut Random, setting: &Setting, kind: Kind, at: At) -> Fault {
+    let lease = setting.lease;
+    let while_down = random.spread(lease / 10, lease * 10);
+    let window = random.spread(lease / 2, lease * 20);
+    let of_process = random.index(setting.candidates);
+    let of_election = random.index(setting.elections);
+    let (target, span, level) = match kind {
+        Kind::Crash => (of_process, while_down, boundary(random)),
+        Kind::CrashAll => (0, while_down, 0),
+        Kind::Pause => (of_process, random.spread(lease / 10, lease * 20), boundary(random)),
+        Kind::SlowCpu => (of_process, window, signed(random.between(1, setting.grace / 4))),
+        Kind::Suspend => (of_process, random.spread(lease / 10, lease * 20), 0),
+        Kind::WallStep => (of_process, 0, step(random)),
+        Kind::ClockLeap => (of_process, random.spread(lease / 10, lease * 5), 0),
+        Kind::Skew => (of_process, 0, skew_within(random, setting)),
+        Kind::StoreStep => (0, 0, step(random)),
+        Kind::Loss | Kind::Duplicate => (link(random, setting), window, chance(random)),
+        Kind::Delay | Kind::Reorder => {
+            let most = random.spread(setting.latency_most, lease * 10);
+            (link(random, setting), window, signed(most))
+        }
+        Kind::Cut | Kind::CutRequests | Kind::CutAnswers | Kind::OddRules => {
+            (of_process, window, 0)
+        }
+        Kind::CutPartial => (0, window, signed(random.between(1, (1 << setting.candidates) - 1))),
+        Kind::Flap => (of_process, window, signed(random.spread(lease / 20, lease))),
+        Kind::StoreRestart => (0, while_down, signed(random.below(2))),
+        Kind::Abort => (0, window, chance(random)),
+        Kind::Hog => (of_election, random.spread(lease / 20, lease * 3), 0),
+        Kind::Stall => (0, window, signed(random.spread(lease / 20, lease * 10))),
+        Kind::ReadOnly | Kind::DiskFull => (0, window, 0),
+        Kind::AnswerLost | Kind::Reset => (of_process, 0, 0),
+        Kind::AnswerLate => (of_process, window, signed(random.between(0, setting.timeout))),
+        Kind::Rollback => {
+            (0, random.spread(lease / 10, lease * 10), signed(outage(random, setting)))
+        }
+        Kind::Delete => (0, 0, signed(random.spread(lease / 50, lease))),
+        Kind::Demote | Kind::TakeoverLive | Kind::TakeoverDead => {
+            (of_election, 0, signed(random.below(64)))
+        }
+        Kind::Resign => (of_election, 0, 0),
+        Kind::Withdraw => (of_process, window, signed(random.below(2))),
+        Kind::Bells => (of_process, window, signed(random.spread(lease / 100, lease / 5))),
+        Kind::SkewBeyond => (of_process, window, random.around_zero(WHOLE.unsigned_abs() * 3 / 10)),
+        Kind::ClockLoss => (of_process, random.spread(lease / 10, lease * 10), 0),
+    };
+    Fault { at, kind, target, span, level }
+}
+
+/// Where in its work a process is hit: anywhere, before a request leaves, before an answer is taken.
+fn boundary(random: &mut Random) -> i64 {
+    [0, 0, 1, 2][random.index(4)]
+}
+
+/// A process, or all of them: the number after the last.
+fn link(random: &mut Random, setting: &Setting) -> usize {
+    random.index(setting.candidates + 1)
+}
+
+fn chance(random: &mut Random) -> i64 {
+    signed(random.spread(u64::from(MILLION) / 100, u64::from(MILLION)))
+}
+
+/// Up to a day, ahead or back; often by little.
+fn step(random: &mut Random) -> i64 {
+    let by = signed(random.spread(MILLISECOND, 86_400_000 * MILLISECOND));
+    [by, -by][random.index(2)]
+}
+
+fn skew_within(random: &mut Random, setting: &Setting) -> Skew {
+    let bound = setting.skew_bound();
+    [bound, -bound, random.around_zero(bound.unsigned_abs())][random.index(3)]
+}
+
+/// How long a promotion takes. Leases survive lost writes only if it takes longer than they last.
+fn outage(random: &mut Random, setting: &Setting) -> Span {
+    if setting.even_clocks {
+        random.between(setting.lease * 2, setting.lease * 6)
+    } else {
+        random.spread(setting.lease / 50, setting.lease * 6)
+    }
+}
+
+fn signed(number: u64) -> i64 {
+    i64::try_from(number).unwrap_or(i64::MAX)
+}

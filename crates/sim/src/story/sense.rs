@@ -1,0 +1,132 @@
+//! Whether a story can be told at all.
+//!
+//! Assumes: it may come from a file that a person edited.
+//! Promises: what passes here does not crash a world; what does not gets a sentence.
+
+use super::{Setting, Story};
+use crate::clock::{SECOND, Skew, Span, WHOLE};
+use crate::fault::{Fault, Kind};
+
+/// Most candidates, and most elections.
+const MOST: usize = 64;
+
+/// The longest span of anything: about a hundred days.
+const LONGEST: Span = 1 << 53;
+
+impl Story {
+    /// Says what makes the story impossible to tell, if anything does.
+    pub fn check(&self) -> Result<(), String> {
+        self.setting.check()?;
+        for fault in &self.faults {
+            let problem = |problem: &str| Err(format!("{fault}, at {} ns: {problem}", fault.at));
+            if !self.setting.has_target(fault) {
+                return problem("there is no such target");
+            }
+            let level = fault.level.unsigned_abs();
+            if [fault.at, fault.span, level].iter().any(|&span| span > LONGEST) {
+                return problem("a number is too large");
+            }
+            if fault.kind == Kind::SkewBeyond && level >= WHOLE.unsigned_abs() {
+                return problem("no clock runs at such a rate");
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Setting {
+    fn check(&self) -> Result<(), String> {
+        for (what, number) in [("candidates", self.candidates), ("elections", self.elections)] {
+            if !(1..=MOST).contains(&number) {
+                return Err(format!("there are {number} {what}, not 1 to {MOST}"));
+            }
+        }
+        if self.skews.len() != self.candidates {
+            return Err(format!(
+                "there are {} skews for {} candidates",
+                self.skews.len(),
+                self.candidates
+            ));
+        }
+        let odd = |skew: &Skew| skew.unsigned_abs() >= WHOLE.unsigned_abs() / 2;
+        if self.skews.iter().chain([&self.store_skew]).any(odd) {
+            return Err("a clock is off by half or more".to_owned());
+        }
+        let spans = [
+            self.lease,
+            self.margin,
+            self.beat,
+            self.timeout,
+            self.grace,
+            self.latency_least,
+            self.latency_most,
+            self.commit_most,
+            self.lock_timeout,
+            self.lateness,
+            self.proof.unwrap_or(0),
+            self.length,
+        ];
+        if spans.iter().any(|&span| span > LONGEST) {
+            return Err("a span is longer than a hundred days".to_owned());
+        }
+        if self.length <= self.calm() {
+            return Err(format!(
+                "a run of {} s leaves no time for faults: it ends with {} s of calm",
+                self.length / SECOND,
+                self.calm() / SECOND
+            ));
+        }
+        Ok(())
+    }
+
+    fn has_target(&self, fault: &Fault) -> bool {
+        let targets = match fault.kind {
+            kind if kind.is_of_election() => self.elections,
+            // One more than there are processes stands for all of them.
+            Kind::Loss | Kind::Duplicate | Kind::Delay | Kind::Reorder => self.candidates + 1,
+            _ => self.candidates,
+        };
+        fault.target < targets
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn story() -> Story {
+        Story::of_seed(1, 3_600 * SECOND)
+    }
+
+    fn with(change: impl FnOnce(&mut Story)) -> Result<(), String> {
+        let mut story = story();
+        change(&mut story);
+        story.check()
+    }
+
+    #[test]
+    fn every_drawn_story_makes_sense() {
+        for seed in 0..300 {
+            assert_eq!(Story::of_seed(seed, 3_600 * SECOND).check(), Ok(()), "{seed}");
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_told_is_refused_with_a_sentence() {
+        let fault = Fault { at: 5, kind: Kind::Crash, target: 99, span: 1, level: 0 };
+        let loud = Fault { target: 0, span: u64::MAX, ..fault };
+        for (refused, sentence) in [
+            (with(|story| story.setting.candidates = 0), "not 1 to 64"),
+            (with(|story| story.setting.elections = 65), "not 1 to 64"),
+            (with(|story| story.setting.skews.clear()), "0 skews"),
+            (with(|story| story.setting.store_skew = WHOLE), "off by half"),
+            (with(|story| story.setting.lease = u64::MAX), "hundred days"),
+            (with(|story| story.setting.length = 1), "leaves no time"),
+            (with(|story| story.faults = vec![fault]), "no such target"),
+            (with(|story| story.faults = vec![loud]), "too large"),
+        ] {
+            let told = refused.expect_err(sentence);
+            assert!(told.contains(sentence), "{told}");
+        }
+    }
+}

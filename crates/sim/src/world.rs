@@ -1,0 +1,270 @@
+//! The world: processes, a database, resources and everything between them, one event after the other.
+//!
+//! Assumes: a story that says what goes wrong, and chance from its seed.
+//! Promises: the same story gives the same history, byte for byte. No decision about leadership is made here: all of them
+//! are made by the shipping code of `incumbent-protocol`.
+
+use incumbent_protocol::history;
+use incumbent_protocol::identity::{CandidateName, ElectionName, NameError};
+use incumbent_protocol::rules::{Timing, TimingError};
+use thiserror::Error;
+
+use crate::check::Report;
+use crate::clock::{At, HostClock, SECOND, Source, Span};
+use crate::database::{Database, Locks};
+use crate::fault::Kind;
+use crate::mail::{MailId, Mails};
+use crate::network::{Network, TroubleId};
+use crate::plant::Plant;
+use crate::process::Process;
+use crate::queue::{Event, Queue};
+use crate::random::Random;
+use crate::resource::Resource;
+use crate::scribe::{Keep, Scribe};
+use crate::story::{Engine, Story};
+use crate::tally::Tally;
+
+mod driver;
+mod faults;
+mod heal;
+mod lasting;
+mod life;
+mod notice;
+mod oath;
+mod outage;
+mod post;
+mod store;
+mod work;
+
+use oath::Oaths;
+
+/// Changes whenever the same seed may give another history.
+pub const VERSION: u32 = 1;
+
+/// Why a world could not begin. *Retry:* with another story.
+#[derive(Debug, Error)]
+pub enum WorldError {
+    /// Timings that do not work.
+    #[error("the story's timings do not work: {0}")]
+    Timing(#[from] TimingError),
+    /// A name that cannot be one.
+    #[error("the story's names do not work: {0}")]
+    Name(#[from] NameError),
+    /// Numbers that do not fit together.
+    #[error("the story does not work: {0}")]
+    Story(String),
+}
+
+/// What became of a world.
+#[derive(Clone, Debug)]
+pub struct Run {
+    /// What the judges say.
+    pub report: Report,
+    /// What happened, counted.
+    pub tally: Tally,
+    /// The history, if it was kept.
+    pub history: String,
+    /// The trace, if it was kept.
+    pub trace: String,
+}
+
+/// The world while it runs.
+#[derive(Debug)]
+pub(crate) struct World<'a> {
+    story: &'a Story,
+    plant: Plant,
+    timing: Timing,
+    odd_timing: Timing,
+    now: At,
+    ended: bool,
+    healed: Option<At>,
+    /// Whether anybody counted itself as deposed since this was last cleared.
+    deposed: bool,
+    /// When the database was last made anew.
+    deleted: At,
+    queue: Queue,
+    random: Random,
+    elections: Vec<ElectionName>,
+    processes: Vec<Process>,
+    network: Network,
+    mails: Mails,
+    store: Store,
+    resources: Vec<Resource>,
+    /// Faults that last, with what they did to links.
+    lasting: Vec<(u32, Vec<TroubleId>)>,
+    scribe: Scribe,
+    oaths: Oaths,
+    tally: Tally,
+}
+
+/// The database and the machine below it.
+#[expect(clippy::struct_excessive_bools, reason = "independent troubles, each there or not")]
+#[derive(Debug)]
+struct Store {
+    rows: Database,
+    locks: Locks,
+    up: bool,
+    /// Whether it says so when it is down.
+    refuses: bool,
+    /// Until when it stays down, if it is.
+    down_until: At,
+    /// Transactions that have read and not yet committed.
+    active: Vec<MailId>,
+    abort: u32,
+    stall: Span,
+    read_only: bool,
+    disk_full: bool,
+}
+
+/// Runs a story to its end.
+pub fn run(story: &Story, plant: Plant, keep: Keep) -> Result<Run, WorldError> {
+    let mut world = World::new(story, plant, keep)?;
+    plant.while_planted(|| world.run());
+    let World { scribe, tally, oaths, .. } = world;
+    let (mut report, history, trace) = scribe.finish();
+    oaths.add_to(&mut report);
+    Ok(Run { report, tally, history, trace })
+}
+
+impl<'a> World<'a> {
+    fn new(story: &'a Story, plant: Plant, keep: Keep) -> Result<Self, WorldError> {
+        let setting = &story.setting;
+        story.check().map_err(WorldError::Story)?;
+        let mut random = story.random();
+        let names = (0..setting.elections).map(|n| ElectionName::new(format!("election-{n}")));
+        let keeps_old = if story.has(Kind::Rollback) { setting.lease * 12 } else { 0 };
+        let locks = match setting.engine {
+            Engine::OneWriter => 1,
+            Engine::RowLocks => setting.elections,
+        };
+        let mut world = World {
+            story,
+            plant,
+            timing: setting.timing()?,
+            odd_timing: setting.odd_timing()?,
+            now: 0,
+            ended: false,
+            healed: None,
+            deposed: false,
+            deleted: 0,
+            queue: Queue::default(),
+            elections: names.collect::<Result<_, _>>()?,
+            processes: processes(story, plant, &mut random)?,
+            network: Network::new(
+                setting.candidates + 1,
+                setting.latency_least,
+                setting.latency_most,
+            ),
+            mails: Mails::default(),
+            store: Store {
+                rows: Database::new(setting.elections, setting.store_skew, keeps_old),
+                locks: Locks::new(locks),
+                up: true,
+                refuses: true,
+                down_until: 0,
+                active: Vec::new(),
+                abort: 0,
+                stall: 0,
+                read_only: false,
+                disk_full: false,
+            },
+            resources: vec![Resource::default(); setting.elections],
+            lasting: Vec::new(),
+            scribe: Scribe::new(setting.even_clocks, keep),
+            oaths: Oaths::default(),
+            tally: Tally {
+                runs: 1,
+                simulated: setting.length,
+                contests: setting.elections as u64,
+                ..Tally::default()
+            },
+            random,
+        };
+        world.set_the_stage();
+        Ok(world)
+    }
+
+    /// Schedules what is known beforehand.
+    fn set_the_stage(&mut self) {
+        let setting = &self.story.setting;
+        for process in 0..small(setting.candidates) {
+            let at = self.random.between(0, setting.lease * 2);
+            self.queue.push(at, Event::Start { process });
+        }
+        for (index, fault) in (0..).zip(&self.story.faults) {
+            self.queue.push(fault.at, Event::Fault { index });
+        }
+        self.queue.push(setting.heals_at(), Event::Heal);
+        self.queue.push(setting.length, Event::End);
+    }
+
+    fn run(&mut self) {
+        while !self.ended
+            && let Some((at, event)) = self.queue.pop()
+        {
+            self.now = at;
+            self.happen(event);
+        }
+    }
+
+    fn happen(&mut self, event: Event) {
+        if let Event::Wake { process, turn } = event
+            && self.processes[usize::from(process)].turn != turn
+        {
+            return; // The timer was set anew since, and nothing happens.
+        }
+        self.tally.events += 1;
+        match event {
+            Event::Wake { .. }
+            | Event::Depart { .. }
+            | Event::Answer { .. }
+            | Event::Bell { .. }
+            | Event::Work { .. }
+            | Event::Stopped { .. }
+            | Event::Wish { .. } => self.take_turn(event),
+            Event::Arrive { mail } => self.arrive(mail),
+            Event::Commit { mail } => self.commit(mail),
+            Event::LockTimeout { mail } => self.lock_timeout(mail),
+            Event::Write { process, seat, life, term } => self.write(process, seat, life, term),
+            Event::Fault { index } => self.fault(index),
+            Event::Over { index } => self.over(index),
+            Event::Resume { process, life } => self.resume(process, life),
+            Event::Start { process } => self.start(process),
+            Event::Proof { process, life } => self.prove(process, life),
+            Event::StoreUp => self.store_up(),
+            Event::Heal => self.heal(),
+            Event::Quiet => {
+                let until = incumbent_protocol::time::Time::from_nanos(self.story.setting.length);
+                self.scribe.world(self.now, history::Event::Quiet { until });
+            }
+            Event::End => {
+                self.scribe.world(self.now, history::Event::Ended);
+                self.ended = true;
+            }
+        }
+    }
+
+    /// The number of the database among the nodes.
+    fn store_node(&self) -> usize {
+        self.processes.len()
+    }
+}
+
+fn processes(story: &Story, plant: Plant, random: &mut Random) -> Result<Vec<Process>, NameError> {
+    let setting = &story.setting;
+    let source = if plant == Plant::MonotonicClock { Source::Monotonic } else { Source::Boot };
+    let skews = setting.skews.iter().enumerate();
+    let process = |(number, &skew)| {
+        let twin = setting.twins && number + 1 == setting.candidates;
+        let name = CandidateName::new(format!("host-{}", if twin { 0 } else { number }))?;
+        // Hosts booted at different times: no offset between their clocks means anything.
+        let reading = random.between(SECOND, 86_400 * SECOND);
+        Ok(Process::new(name, HostClock::new(0, reading, skew), source))
+    };
+    skews.map(process).collect()
+}
+
+/// There are never more than 64 of anything that is numbered in an event.
+fn small(number: usize) -> u8 {
+    u8::try_from(number).unwrap_or(u8::MAX)
+}

@@ -1,0 +1,80 @@
+//! What a candidacy wants known: for the history, and for whoever supervises the work.
+//!
+//! Assumes: notices come in the order in which they were given out.
+//! Promises: instants on a process's own clock stand in the history as instants of the world.
+
+use incumbent_protocol::history;
+use incumbent_protocol::lease::candidacy::Notice;
+use incumbent_protocol::standing::Reason;
+use incumbent_protocol::time::Time;
+
+use super::{World, small};
+use crate::process::Held;
+use crate::queue::Event;
+impl World<'_> {
+    pub(super) fn notice(&mut self, number: u8, index: usize, notice: &Notice) {
+        let process = &mut self.processes[usize::from(number)];
+        let election = self.elections[index].clone();
+        let until = |at: Time| Time::from_nanos(process.when(at));
+        let line = match *notice {
+            Notice::Gained { term, lease, opening } => history::Event::Gained {
+                election,
+                term,
+                valid_until: until(lease.valid_until()),
+                opening,
+            },
+            Notice::Renewed { term, lease } => {
+                history::Event::Renewed { election, term, valid_until: until(lease.valid_until()) }
+            }
+            Notice::Unsure { term } => history::Event::Unsure { election, term },
+            Notice::Lost { term, reason } => history::Event::Lost { election, term, reason },
+            Notice::Leader(ref leader) => history::Event::Saw {
+                election,
+                leader: leader.as_ref().map(|leader| leader.id.clone()),
+                term: leader.as_ref().map(|leader| leader.term),
+            },
+            Notice::Rejected(_) => {
+                // A user who is told so sets things right and tries again.
+                let life = process.life;
+                let later = self.now + self.story.setting.lease * 3 / 2;
+                let (process, seat) = (number, small(index));
+                self.queue.push(later, Event::Wish { process, seat, life });
+                return;
+            }
+            Notice::WentBack(_) => return,
+        };
+        self.scribe.line(self.now, &process.id, line);
+        self.heed(number, index, notice);
+    }
+
+    /// What the supervisor of the work makes of a notice.
+    pub(super) fn heed(&mut self, number: u8, index: usize, notice: &Notice) {
+        let seat = &mut self.processes[usize::from(number)].seats[index];
+        match *notice {
+            Notice::Gained { term, lease, .. } => {
+                let until = lease.valid_until();
+                let sure = true;
+                seat.held = Some(Held { term, until, sure });
+                self.tally.gained += 1;
+                self.begin_work(number, index, term);
+            }
+            Notice::Renewed { term, lease } => {
+                let until = lease.valid_until();
+                let sure = true;
+                seat.held = Some(Held { term, until, sure });
+            }
+            Notice::Unsure { .. } => {
+                if let Some(held) = &mut seat.held {
+                    held.sure = false;
+                }
+            }
+            Notice::Lost { reason, .. } => {
+                let held = seat.held.take();
+                self.deposed |= reason == Reason::Deposed;
+                let held = held.filter(|_| reason == Reason::Ending);
+                self.end_work(number, index, held);
+            }
+            Notice::Leader(_) | Notice::Rejected(_) | Notice::WentBack(_) => {}
+        }
+    }
+}

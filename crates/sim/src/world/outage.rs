@@ -1,0 +1,77 @@
+//! How the database goes away and comes back, with everything that it had or with less.
+//!
+//! Assumes: nothing.
+//! Promises: what was committed survives a kill; what was not is gone, or was kept unanswered; a restart never shortens
+//! an outage that is under way.
+
+use incumbent_protocol::outcome::Outcome;
+
+use super::World;
+use crate::clock::Span;
+use crate::fault::{Fault, Kind};
+use crate::mail::MailId;
+use crate::queue::Event;
+impl World<'_> {
+    /// The database goes away, and may come back with less than it had.
+    pub(super) fn break_store(&mut self, fault: Fault) {
+        let down: Span = match fault.kind {
+            Kind::StoreRestart => fault.span,
+            _ => fault.level.unsigned_abs(),
+        };
+        if fault.kind == Kind::Rollback && self.now + down > self.story.setting.heals_at() {
+            return; // The healing would cut the outage short, on whose length leases rest.
+        }
+        let refuses = self.random.percent(50);
+        self.kill_store(refuses);
+        match fault.kind {
+            Kind::Rollback => {
+                let knows = self.random.percent(50);
+                if self.store.rows.roll_back(self.now, fault.span, knows) {
+                    self.tally.fire(Kind::Rollback);
+                }
+            }
+            Kind::Delete => {
+                // What is under way was sent to the database that is gone.
+                self.deleted = self.now;
+                self.store.rows.delete(self.now);
+                self.tally.fire(Kind::Delete);
+            }
+            _ => self.tally.fire(fault.kind),
+        }
+        self.store.down_until = self.store.down_until.max(self.now + down);
+        self.queue.push(self.store.down_until, Event::StoreUp);
+    }
+
+    /// The database is killed: what was not committed is gone, except that a commit may have been kept unanswered.
+    pub(super) fn kill_store(&mut self, refuses: bool) {
+        self.store.up = false;
+        self.store.refuses = refuses;
+        for id in core::mem::take(&mut self.store.active) {
+            if self.mails.get(id).is_some_and(|mail| mail.process.is_some())
+                && self.random.percent(50)
+            {
+                // Kept, but the answer never left.
+                let _ = self.write_down(id);
+            }
+            self.drop_transaction(id, refuses);
+        }
+        for id in self.store.locks.clear() {
+            self.drop_transaction(id, refuses);
+        }
+    }
+
+    /// Forgets a transaction; its client may notice that the connection is gone.
+    pub(super) fn drop_transaction(&mut self, id: MailId, told: bool) {
+        if told {
+            self.answer_mail(id, Outcome::Unknown);
+        } else {
+            self.mails.remove(id);
+        }
+    }
+
+    pub(super) fn store_up(&mut self) {
+        if self.now >= self.store.down_until {
+            self.store.up = true;
+        }
+    }
+}

@@ -1,0 +1,47 @@
+//! Some hundred worlds, each with its own faults, in which every promise is kept; and what the token prevents.
+
+use incumbent_sim::clock::SECOND;
+use incumbent_sim::plant::Plant;
+use incumbent_sim::run::{Plan, Total, run};
+
+const HALF_AN_HOUR: u64 = 1_800 * SECOND;
+
+fn total(seeds: core::ops::Range<u64>, length: u64, fenced: bool) -> Total {
+    let plan = Plan { seeds, length, jobs: 2, plant: Plant::Nothing, fenced, stop_early: false };
+    run(&plan, |_| {}).expect("stories of seeds can be told")
+}
+
+#[test]
+fn every_promise_is_kept_in_hundreds_of_worlds_and_every_kind_of_fault_fires() {
+    let total = total(0..400, HALF_AN_HOUR, true);
+    assert_eq!(total.failures, [], "replay with `incumbent-sim replay SEED --hours 0.5 --trace`");
+    assert_eq!(total.tally.missing(), [], "a run without them is not a pass");
+    assert!(total.tally.gained > 10_000 && total.tally.unknown > 10_000, "{:?}", total.tally);
+    assert!(total.tally.refused > 100, "writes under an old token were tried: {:?}", total.tally);
+    assert_eq!(total.tally.stale, 0);
+}
+
+#[test]
+fn without_a_fence_writes_under_old_tokens_are_accepted_and_the_judges_say_so() {
+    let total = total(0..60, HALF_AN_HOUR, false);
+    assert!(total.tally.stale > 0, "{:?}", total.tally);
+    let told = total.failures.iter().flat_map(|failure| &failure.violations);
+    assert!(told.clone().any(|violation| violation.property == "fence_order"));
+    assert!(told.into_iter().all(|violation| violation.property == "fence_order"));
+}
+
+#[test]
+fn a_sum_does_not_depend_on_how_many_threads_there_were() {
+    let plan = |jobs| Plan {
+        seeds: 0..12,
+        length: 300 * SECOND,
+        jobs,
+        plant: Plant::CancelLate,
+        fenced: true,
+        stop_early: false,
+    };
+    let (one, many) = (run(&plan(1), |_| {}), run(&plan(3), |_| {}));
+    let (one, many) = (one.expect("one thread"), many.expect("three threads"));
+    assert!(!one.failures.is_empty());
+    assert_eq!(one, many);
+}

@@ -1,0 +1,36 @@
+//! `cargo xtask sim`: simulated worlds that try to break the protocols.
+//!
+//! Assumes that `incumbent-sim` explains itself. Promises that the check of its determinism comes
+//! before anything that rests on it.
+
+use std::path::Path;
+
+use crate::process;
+use crate::step::Step;
+use crate::table::Table;
+
+/// What a change must pass: first the same seed twice, then many seeds.
+pub(crate) const STEPS: &[Step] = &[
+    Step::cargo(
+        "sim-meta",
+        "the same seed gives the same history, byte for byte",
+        &["run", "--release", "--package", "incumbent-sim", "--", "meta"],
+    ),
+    Step::cargo(
+        "sim-seeds",
+        "5,000 worlds of a simulated hour break no promise",
+        &["run", "--release", "--package", "incumbent-sim", "--", "run", "--seeds", "0..5000"],
+    ),
+];
+
+/// Both steps.
+pub(crate) fn table() -> Table {
+    Table::new("cargo xtask test --only", STEPS.iter().copied())
+}
+
+/// Builds `incumbent-sim` for release and runs it with these arguments.
+pub(crate) fn run(root: &Path, arguments: &[String]) -> anyhow::Result<()> {
+    let mut command = process::cargo(root);
+    command.args(["run", "--release", "--package", "incumbent-sim", "--"]).args(arguments);
+    process::run(&mut command)
+}
