@@ -1,0 +1,268 @@
+//! What arbitrates: a database that this process shares with the other candidates.
+//!
+//! Assumes: a tokio runtime with time and I/O enabled.
+//! Promises: all elections opened from one backend share one connection, one task and one
+//! candidate, and renew together.
+
+use std::time::Duration;
+
+use incumbent_protocol::identity::{CandidateId, CandidateName, ElectionName, Incarnation};
+use incumbent_protocol::lease::order::{Decree, Order};
+use incumbent_protocol::lease::row::{Leader, Record, Sight, Snapshot};
+use incumbent_protocol::rules::Timing;
+use incumbent_protocol::term::Term;
+use incumbent_protocol::time::StoreTime;
+use sqlx::sqlite::SqlitePool;
+use tokio::sync::{mpsc, oneshot};
+
+use crate::config::Config;
+use crate::driver::{Command, Driver, Errand};
+use crate::election::Election;
+use crate::error::Error;
+use crate::history::Writer;
+use crate::sqlite::office::{TermRecord, Warrant};
+use crate::sqlite::{Store, schema};
+use crate::url::Target;
+
+/// A database in which elections are agreed, and this process as a candidate in them. Cheap to
+/// clone.
+///
+/// ```
+/// # async fn example() -> Result<(), incumbent::Error> {
+/// # let folder = tempfile::tempdir().unwrap();
+/// # let url = format!("sqlite://{}/elections.db", folder.path().display());
+/// use incumbent::Backend;
+///
+/// let backend = Backend::open(&url).await?;
+/// let billing = backend.election("billing").await?;
+/// let reports = backend.election("reports").await?; // same connection, same beat
+/// # backend.close().await;
+/// # Ok(()) }
+/// # tokio::runtime::Runtime::new().unwrap().block_on(example()).unwrap();
+/// ```
+#[derive(Clone, Debug)]
+pub struct Backend {
+    me: CandidateId,
+    timing: Timing,
+    /// How long a question and a write took when the store was opened.
+    round_trip: (Duration, Option<Duration>),
+    pub(crate) driver: mpsc::UnboundedSender<Command>,
+}
+
+impl Backend {
+    /// Opens a store by URL with default settings, making it if it does not exist.
+    pub async fn open(url: &str) -> Result<Backend, Error> {
+        Backend::open_with(url, &Config::new()).await
+    }
+
+    /// Opens a store by URL, making it if it does not exist.
+    pub async fn open_with(url: &str, config: &Config) -> Result<Backend, Error> {
+        Backend::open_store(url, config, true).await
+    }
+
+    /// Opens a store by URL for looking and for orders; a store that does not exist is an error.
+    pub async fn open_existing(url: &str, config: &Config) -> Result<Backend, Error> {
+        Backend::open_store(url, config, false).await
+    }
+
+    /// Uses a pool of your own; our tables are made in its database. A pool of one connection will
+    /// do.
+    pub async fn with_sqlite_pool(pool: SqlitePool, config: &Config) -> Result<Backend, Error> {
+        let (timing, me) = (config.timing()?, candidate(config)?);
+        let store = Store::with_pool(pool, me.clone()).await?;
+        Backend::start(store, me, timing, config).await
+    }
+
+    async fn open_store(url: &str, config: &Config, create: bool) -> Result<Backend, Error> {
+        let Target::Sqlite(path) = Target::parse(url)?;
+        let (timing, me) = (config.timing()?, candidate(config)?);
+        let store = Store::open(&path, me.clone(), timing.timeout(), create).await?;
+        Backend::start(store, me, timing, config).await
+    }
+
+    async fn start(
+        mut store: Store,
+        me: CandidateId,
+        timing: Timing,
+        config: &Config,
+    ) -> Result<Backend, Error> {
+        let round_trip = store.round_trip().await?;
+        timing.fits_round_trip(round_trip.0, round_trip.1)?;
+        let history = config.history.as_deref();
+        let history = history.map(|path| Writer::open(path, me.clone())).transpose()?;
+        let driver = Driver::start(store, me.clone(), timing.timeout(), history);
+        Ok(Backend { me, timing, round_trip, driver })
+    }
+
+    /// Who this process is.
+    pub fn candidate(&self) -> &CandidateId {
+        &self.me
+    }
+
+    /// The timings of elections opened from here.
+    pub fn timing(&self) -> &Timing {
+        &self.timing
+    }
+
+    /// Opens an election with the timings of this backend.
+    pub async fn election(&self, name: &str) -> Result<Election, Error> {
+        self.election_with(name, self.timing).await
+    }
+
+    /// Opens an election with timings of its own.
+    pub async fn election_with(&self, name: &str, timing: Timing) -> Result<Election, Error> {
+        let name = ElectionName::new(name)?;
+        timing.fits_round_trip(self.round_trip.0, self.round_trip.1)?;
+        let (done, entered) = oneshot::channel();
+        self.send(Command::Enter { election: name.clone(), timing, done })?;
+        entered.await.map_err(|_| Error::Closed)??;
+        Ok(Election::new(name, timing, self.clone()))
+    }
+
+    /// How an election stands in the store at this moment.
+    pub async fn status(&self, election: &str) -> Result<Status, Error> {
+        let election = Some(ElectionName::new(election)?);
+        let mut found = self.ask(|done| Errand::Look { election, done }).await?;
+        found.pop().map(|(name, snapshot)| Status::new(name, &snapshot)).ok_or(Error::Closed)
+    }
+
+    /// How every election of this store stands.
+    pub async fn statuses(&self) -> Result<Vec<Status>, Error> {
+        let found = self.ask(|done| Errand::Look { election: None, done }).await?;
+        Ok(found.into_iter().map(|(name, snapshot)| Status::new(name, &snapshot)).collect())
+    }
+
+    /// The newest terms of an election, newest first.
+    pub async fn terms(&self, election: &str, most: u32) -> Result<Vec<TermRecord>, Error> {
+        let election = ElectionName::new(election)?;
+        self.ask(|done| Errand::Terms { election, most, done }).await
+    }
+
+    /// Ends the present term, so that a new election follows. The deposed leader cannot renew; it
+    /// may act for as long as [`Decree::may_act`] says, and nobody else leads before.
+    ///
+    /// `term`, if given, must be the present one, so that the order cannot hit a successor.
+    pub async fn demote(
+        &self,
+        election: &str,
+        term: Option<u64>,
+        actor: &str,
+        reason: Option<&str>,
+    ) -> Result<Decree, Error> {
+        self.order(election, Order::Demote, term, actor, reason).await
+    }
+
+    /// Ends the present term and reserves the next one for the named candidate: it has one lease to
+    /// take it.
+    pub async fn takeover(
+        &self,
+        election: &str,
+        successor: &str,
+        term: Option<u64>,
+        actor: &str,
+        reason: Option<&str>,
+    ) -> Result<Decree, Error> {
+        let order = Order::Takeover { successor: CandidateName::new(successor)? };
+        self.order(election, order, term, actor, reason).await
+    }
+
+    async fn order(
+        &self,
+        election: &str,
+        order: Order,
+        term: Option<u64>,
+        actor: &str,
+        note: Option<&str>,
+    ) -> Result<Decree, Error> {
+        use incumbent_protocol::term::Recorded;
+        let meant = |number| Term::recorded(number).ok_or(Error::NoTerm(number));
+        let warrant = Warrant {
+            election: ElectionName::new(election)?,
+            order,
+            term: term.map(meant).transpose()?,
+            actor: actor.to_owned(),
+            note: note.map(ToOwned::to_owned),
+        };
+        self.ask(|done| Errand::Order { warrant, done }).await
+    }
+
+    /// How many statements this process has run on the store for its elections.
+    pub async fn statements(&self) -> Result<u64, Error> {
+        self.ask(|done| Errand::Statements { done }).await
+    }
+
+    /// Ends every leadership of this process, waits until the work under them has let go of them,
+    /// tells the store, and closes it. Waits two timeouts at most, and no longer than two seconds; a
+    /// [`Leadership`](crate::Leadership) that is still there then is given up when it is dropped.
+    pub async fn close(self) {
+        let (done, closed) = oneshot::channel();
+        if self.send(Command::Close { done }).is_ok() {
+            // The driver drops its end when it is done.
+            let _ = closed.await;
+        }
+    }
+
+    /// The statements that make the tables, for people who want to see or run them first.
+    pub const fn schema() -> &'static str {
+        schema::SQL
+    }
+
+    pub(crate) fn send(&self, command: Command) -> Result<(), Error> {
+        self.driver.send(command).map_err(|_| Error::Closed)
+    }
+
+    async fn ask<T>(
+        &self,
+        errand: impl FnOnce(oneshot::Sender<Result<T, Error>>) -> Errand,
+    ) -> Result<T, Error> {
+        let (done, answer) = oneshot::channel();
+        self.send(Command::Office(errand(done)))?;
+        answer.await.map_err(|_| Error::Closed)?
+    }
+}
+
+/// How an election stands, for people and programs that look on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Status {
+    /// Which election.
+    pub election: ElectionName,
+    /// Who leads, and how sure the store is of that.
+    pub sight: Sight,
+    /// The row as stored, if the election ever had a leader.
+    pub record: Option<Record>,
+    /// The store's clock at the look.
+    pub now: StoreTime,
+}
+
+impl Status {
+    fn new(election: ElectionName, snapshot: &Snapshot) -> Self {
+        Status {
+            election,
+            sight: snapshot.sight(),
+            record: snapshot.record.clone(),
+            now: snapshot.now,
+        }
+    }
+
+    /// The leader, if there is one that may be acting.
+    pub fn leader(&self) -> Option<&Leader> {
+        self.sight.leader()
+    }
+
+    /// What is left of the leader's lease by the store's clock, if no further renewal comes.
+    pub const fn remaining(&self) -> Duration {
+        match &self.sight {
+            Sight::Led { remaining, .. } | Sight::Ending { remaining, .. } => *remaining,
+            Sight::Vacant | Sight::Overdue { .. } | Sight::Died { .. } => Duration::ZERO,
+        }
+    }
+}
+
+fn candidate(config: &Config) -> Result<CandidateId, Error> {
+    let mut bits = [0; 16];
+    getrandom::fill(&mut bits)
+        .map_err(|error| Error::Store(format!("the system gives no random numbers: {error}")))?;
+    let incarnation = Incarnation::from_random(u128::from_le_bytes(bits));
+    Ok(CandidateId::new(config.candidate_name()?, incarnation))
+}

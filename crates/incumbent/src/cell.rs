@@ -1,0 +1,91 @@
+//! What a leadership and its driver share: until when the lease is valid, and whether it was lost.
+//!
+//! Assumes: only the driver makes it longer; the leadership itself may end it.
+//! Promises: reading costs one atomic load and one look at the clock; no lock, no allocation.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use incumbent_protocol::standing::Reason;
+use incumbent_protocol::time::Time;
+use tokio::sync::{Notify, watch};
+
+use crate::clock;
+use crate::sqlite::lock::Lock;
+
+/// One leadership, as both sides see it.
+#[derive(Debug)]
+pub(crate) struct Cell {
+    /// Nanoseconds on the lease clock; zero when there is nothing to rely on.
+    valid_until: AtomicU64,
+    lost: watch::Sender<Option<Reason>>,
+    extended: Notify,
+    /// Held for as long as anyone may act under this leadership: while it is held, nobody can take
+    /// the process for dead.
+    pub(crate) lock: Option<Arc<Lock>>,
+}
+
+impl Cell {
+    pub(crate) fn new(valid_until: Time, lock: Option<Arc<Lock>>) -> Self {
+        let (lost, _) = watch::channel(None);
+        let valid_until = AtomicU64::new(valid_until.as_nanos());
+        Cell { valid_until, lost, extended: Notify::new(), lock }
+    }
+
+    pub(crate) fn is_valid(&self) -> bool {
+        clock::now().as_nanos() < self.valid_until.load(Ordering::Acquire)
+    }
+
+    pub(crate) fn remaining(&self) -> Duration {
+        self.valid_until().since(clock::now())
+    }
+
+    pub(crate) fn valid_until(&self) -> Time {
+        Time::from_nanos(self.valid_until.load(Ordering::Acquire))
+    }
+
+    /// Completes at the next extension.
+    pub(crate) async fn extended(&self) {
+        self.extended.notified().await;
+    }
+
+    pub(crate) fn extend(&self, valid_until: Time) {
+        self.valid_until.store(valid_until.as_nanos(), Ordering::Release);
+        // Whoever lost it in between wrote before or after: either way the loss has the last word.
+        if self.reason().is_some_and(|reason| !reason.lease_still_runs()) {
+            self.suspend();
+        }
+        self.extended.notify_waiters();
+    }
+
+    /// Nothing to rely on until the next [`Cell::extend`].
+    pub(crate) fn suspend(&self) {
+        self.valid_until.store(0, Ordering::Release);
+    }
+
+    /// Lost for good. What is left of the lease may be used up only if the reason says so.
+    pub(crate) fn lose(&self, reason: Reason) {
+        self.lost.send_if_modified(|lost| lost.is_none().then(|| *lost = Some(reason)).is_some());
+        if !reason.lease_still_runs() {
+            self.suspend();
+        }
+    }
+
+    pub(crate) fn reason(&self) -> Option<Reason> {
+        *self.lost.borrow()
+    }
+
+    /// Completes when it is lost.
+    pub(crate) async fn lost(&self) -> Reason {
+        let mut lost = self.lost.subscribe();
+        loop {
+            if let Some(reason) = *lost.borrow_and_update() {
+                return reason;
+            }
+            if lost.changed().await.is_err() {
+                return Reason::Ending;
+            }
+        }
+    }
+}

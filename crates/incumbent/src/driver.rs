@@ -1,0 +1,307 @@
+//! The one task that drives all elections of a process on one database.
+//!
+//! Assumes: it is polled; a runtime that is blocked delays losses being *told*, though never
+//! [`is_valid`] becoming false.
+//! Promises: at most one round is under way; while it is, time still passes for every election; all
+//! elections that are due go into the same round.
+//!
+//! [`is_valid`]: crate::Leadership::is_valid
+
+pub(crate) mod command;
+mod seat;
+mod work;
+
+use std::collections::{BTreeMap, VecDeque};
+use std::time::Duration;
+
+use incumbent_protocol::history::Event;
+use incumbent_protocol::identity::{CandidateId, ElectionName};
+use incumbent_protocol::lease::candidacy::{Effect, Input, Ticket};
+use incumbent_protocol::rules::Timing;
+use incumbent_protocol::time::{HeardAt, Time};
+use tokio::sync::{mpsc, oneshot};
+use tracing::warn;
+
+pub(crate) use self::command::{Command, Errand};
+use self::seat::{Seat, Surroundings};
+use self::work::{Finished, Running, finish, run_errand, run_round};
+use crate::clock::{self, JumpDetector};
+use crate::error::{Error, Retry};
+use crate::history::Writer;
+use crate::observe::Change;
+use crate::sqlite::bell::Bell;
+use crate::sqlite::round::Ask;
+use crate::sqlite::{SharedLock, Store};
+
+/// Longest that closing waits for work to end and for the store to be told.
+const CLOSE_MAX: Duration = Duration::from_secs(2);
+
+/// Clocks that move apart by more than this between two looks did not just drift.
+const JUMP_TOLERANCE: Duration = Duration::from_millis(250);
+
+pub(crate) struct Driver {
+    me: CandidateId,
+    default_timeout: Duration,
+    commands: mpsc::UnboundedReceiver<Command>,
+    handles: mpsc::WeakUnboundedSender<Command>,
+    seats: BTreeMap<ElectionName, Seat>,
+    idle: Option<Store>,
+    running: Option<Running>,
+    due: Vec<(Ticket, Ask)>,
+    errands: VecDeque<Errand>,
+    lock: SharedLock,
+    bell: Bell,
+    jumps: JumpDetector,
+    history: Option<Writer>,
+    trouble: bool,
+    closing: Option<(Time, Vec<oneshot::Sender<()>>)>,
+    /// No handle is left that could say anything.
+    deserted: bool,
+}
+
+impl Driver {
+    /// Starts the task; it ends when the last handle is gone or when it is told to close.
+    pub(crate) fn start(
+        store: Store,
+        me: CandidateId,
+        default_timeout: Duration,
+        history: Option<Writer>,
+    ) -> mpsc::UnboundedSender<Command> {
+        let (handle, commands) = mpsc::unbounded_channel();
+        let driver = Driver {
+            me,
+            default_timeout,
+            commands,
+            handles: handle.downgrade(),
+            seats: BTreeMap::new(),
+            lock: store.shared_lock(),
+            bell: Bell::listen(store.folder().filter(|it| it.is_dir()).map(ToOwned::to_owned)),
+            idle: Some(store),
+            running: None,
+            due: Vec::new(),
+            errands: VecDeque::new(),
+            jumps: JumpDetector::new(JUMP_TOLERANCE),
+            history,
+            trouble: false,
+            closing: None,
+            deserted: false,
+        };
+        tokio::spawn(driver.drive());
+        handle
+    }
+
+    async fn drive(mut self) {
+        loop {
+            self.turn();
+            if self.is_over() {
+                break;
+            }
+            let wake = self.wake_at().map(|at| at.since(clock::now()));
+            tokio::select! {
+                finished = finish(&mut self.running) => self.finished(finished),
+                command = self.commands.recv(), if !self.deserted => self.obey(command),
+                () = self.bell.rung() => self.everyone(&Input::Bell),
+                () = sleep(wake) => {}
+            }
+        }
+        if let Some((_, waiting)) = self.closing.take() {
+            // If the store could not be told, the free lock will tell.
+            if let Some(lock) = self.lock.get()
+                && self.seats.values().all(Seat::has_let_go)
+            {
+                lock.leave();
+            }
+            self.seats.clear();
+            self.history = None;
+            if let Some(store) = self.idle.take() {
+                store.close().await;
+            }
+            drop(waiting);
+        }
+    }
+
+    /// Does everything that needs no waiting.
+    fn turn(&mut self) {
+        if let Some(apart) = self.jumps.look() {
+            warn!(?apart, "the wall clock and the lease clock moved apart");
+            self.everyone(&Input::ClockJumped);
+        }
+        while let Ok(command) = self.commands.try_recv() {
+            self.obey(Some(command));
+        }
+        let now = clock::now();
+        let mut around =
+            Surroundings { driver: &self.handles, lock: &self.lock, history: &mut self.history };
+        for seat in self.seats.values_mut() {
+            if seat.wake_at().is_some_and(|at| at <= now) {
+                seat.handle(now, Input::Wake);
+            }
+            seat.settle(now, &mut around);
+            while let Some(Effect::Ask { ticket, request }) = seat.effect() {
+                let election = seat.election.clone();
+                self.due.push((ticket, Ask { election, request }));
+            }
+        }
+        if let Some(history) = &mut self.history {
+            history.flush();
+        }
+        self.begin();
+    }
+
+    /// Starts the next piece of work on the store, if it is free.
+    fn begin(&mut self) {
+        if self.due.is_empty() && self.errands.is_empty() {
+            return;
+        }
+        let Some(store) = self.idle.take() else {
+            return;
+        };
+        if self.due.is_empty() {
+            if let Some(errand) = self.errands.pop_front() {
+                // An errand must not keep the election with the shortest lease waiting.
+                let limits = self.seats.values().map(|seat| seat.timing.timeout());
+                let limit = limits.chain([self.default_timeout]).min();
+                let limit = limit.unwrap_or(self.default_timeout);
+                self.running = Some(Box::pin(run_errand(store, errand, limit)));
+            }
+            return;
+        }
+        let asks = std::mem::take(&mut self.due);
+        let limits = asks.iter().filter_map(|(_, ask)| self.seats.get(&ask.election));
+        let limit = limits.map(|seat| seat.timing.timeout()).min().unwrap_or(self.default_timeout);
+        self.running = Some(Box::pin(run_round(store, asks, limit)));
+    }
+
+    fn finished(&mut self, finished: Finished) {
+        self.running = None;
+        self.idle = Some(finished.store);
+        let Some(round) = finished.round else { return };
+        let heard_at = HeardAt::after_answer(clock::now());
+        self.report(round.error.as_ref());
+        for ((ticket, ask), outcome) in round.asks.into_iter().zip(round.answers) {
+            let Some(seat) = self.seats.get_mut(&ask.election) else {
+                continue;
+            };
+            let asked_at = round.asked_at;
+            seat.handle(clock::now(), Input::Answer { ticket, asked_at, heard_at, outcome });
+        }
+    }
+
+    /// Says once that the store is in trouble, and once that it is well again.
+    fn report(&mut self, error: Option<&Error>) {
+        if let Some(error) = error {
+            if error.retry() == Retry::AfterChange {
+                self.seats.values_mut().for_each(|seat| seat.fail(error));
+            }
+            if !std::mem::replace(&mut self.trouble, true) {
+                warn!(%error, "the store is in trouble");
+                let (problem, retry) = (error.to_string(), error.retry());
+                self.everyone_hears(&Change::Trouble { problem, retry });
+            }
+        } else if std::mem::take(&mut self.trouble) {
+            tracing::info!("the store answers again");
+            self.everyone_hears(&Change::Well);
+        }
+    }
+
+    fn obey(&mut self, command: Option<Command>) {
+        let now = clock::now();
+        let Some(command) = command else {
+            self.deserted = true;
+            return self.close(now, None);
+        };
+        match command {
+            Command::Enter { election, timing, done } => {
+                let _ = done.send(self.enter(election, timing, now));
+            }
+            Command::Office(errand) => self.errands.push_back(errand),
+            Command::Close { done } => self.close(now, Some(done)),
+            Command::Work { election, term, began, at } => {
+                if let Some(history) = &mut self.history {
+                    let event = if began {
+                        Event::WorkBegan { election, term }
+                    } else {
+                        Event::WorkEnded { election, term }
+                    };
+                    history.write_at(at, event);
+                }
+            }
+            // Nobody would be left to renew it.
+            Command::Campaign { winner, .. } if self.closing.is_some() => {
+                let _ = winner.send(Err(Error::Closed));
+            }
+            Command::Campaign { election, winner } => {
+                self.seat(&election, |seat| seat.campaign(winner));
+            }
+            Command::Observe { election, feed } => {
+                self.seat(&election, |seat| seat.observe(feed));
+            }
+
+            Command::Resign { election, term, done } => {
+                self.seat(&election, |seat| seat.resign(now, term, done));
+            }
+            // The next turn counts anew.
+            Command::Recount => {}
+        }
+    }
+
+    fn enter(&mut self, election: ElectionName, timing: Timing, now: Time) -> Result<(), Error> {
+        let seat = self
+            .seats
+            .entry(election.clone())
+            .or_insert_with(|| Seat::new(election, self.me.clone(), timing, now));
+        if seat.timing == timing {
+            Ok(())
+        } else {
+            Err(Error::OtherTiming { election: seat.election.to_string() })
+        }
+    }
+
+    fn seat(&mut self, election: &ElectionName, act: impl FnOnce(&mut Seat)) {
+        if let Some(seat) = self.seats.get_mut(election) {
+            act(seat);
+        }
+    }
+
+    fn everyone(&mut self, input: &Input) {
+        let now = clock::now();
+        for seat in self.seats.values_mut() {
+            seat.handle(now, input.clone());
+        }
+    }
+
+    fn everyone_hears(&mut self, change: &Change) {
+        self.seats.values_mut().for_each(|seat| seat.tell(change));
+    }
+
+    fn close(&mut self, now: Time, done: Option<oneshot::Sender<()>>) {
+        let until = now + (self.default_timeout * 2).min(CLOSE_MAX);
+        let (_, waiting) = self.closing.get_or_insert((until, Vec::new()));
+        waiting.extend(done);
+        for seat in self.seats.values_mut() {
+            seat.close();
+        }
+    }
+
+    /// Whether everything was let go of, or could not be in time.
+    fn is_over(&self) -> bool {
+        let Some((until, _)) = &self.closing else {
+            return false;
+        };
+        let quiet = self.running.is_none() && self.errands.is_empty() && self.due.is_empty();
+        let let_go = self.seats.values().all(Seat::has_let_go);
+        (quiet && let_go) || clock::now() >= *until
+    }
+
+    fn wake_at(&self) -> Option<Time> {
+        let closing = self.closing.as_ref().map(|(until, _)| *until);
+        self.seats.values().filter_map(Seat::wake_at).chain(closing).min()
+    }
+}
+
+async fn sleep(span: Option<Duration>) {
+    match span {
+        Some(span) => tokio::time::sleep(span).await,
+        None => std::future::pending().await,
+    }
+}

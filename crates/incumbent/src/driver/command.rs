@@ -1,0 +1,53 @@
+//! What the handles ask of the driver.
+//!
+//! Assumes: nothing.
+//! Promises: every question carries the place where its answer goes.
+
+use incumbent_protocol::identity::ElectionName;
+use incumbent_protocol::lease::order::Decree;
+use incumbent_protocol::lease::row::Snapshot;
+use incumbent_protocol::rules::Timing;
+use incumbent_protocol::term::Term;
+use incumbent_protocol::time::Time;
+use tokio::sync::oneshot;
+
+use crate::error::Error;
+use crate::leadership::Leadership;
+use crate::observe::Feed;
+use crate::sqlite::office::{TermRecord, Warrant};
+
+pub(crate) type Reply<T> = oneshot::Sender<Result<T, Error>>;
+
+/// One word from a handle to the driver.
+#[derive(Debug)]
+pub(crate) enum Command {
+    /// Take part in an election, for now without wanting anything.
+    Enter { election: ElectionName, timing: Timing, done: Reply<()> },
+    /// Lead it, and say so here.
+    Campaign { election: ElectionName, winner: Reply<Leadership> },
+    /// Tell this queue what happens.
+    Observe { election: ElectionName, feed: Feed },
+    /// Somebody stopped waiting or listening.
+    Recount,
+    /// Let go of a term.
+    Resign { election: ElectionName, term: Term, done: Option<oneshot::Sender<()>> },
+    /// Note in the history that work began or ended.
+    Work { election: ElectionName, term: Term, began: bool, at: Time },
+    /// Ask the store something on behalf of a person.
+    Office(Errand),
+    /// Let go of everything and stop.
+    Close { done: oneshot::Sender<()> },
+}
+
+/// Something that a person wants of the store.
+#[derive(Debug)]
+pub(crate) enum Errand {
+    /// Show one election, or all.
+    Look { election: Option<ElectionName>, done: Reply<Vec<(ElectionName, Snapshot)>> },
+    /// Show past terms.
+    Terms { election: ElectionName, most: u32, done: Reply<Vec<TermRecord>> },
+    /// Carry out an order.
+    Order { warrant: Warrant, done: Reply<Decree> },
+    /// Count the statements that were run so far.
+    Statements { done: Reply<u64> },
+}

@@ -1,0 +1,166 @@
+//! What can go wrong, and what that does to one's standing.
+//!
+//! Assumes: nothing.
+//! Promises: every error says in words what happened and what to do, and in [`Error::standing`] and
+//! [`Error::retry`] what it does to a candidate and whether to try again.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use incumbent_protocol::identity::NameError;
+use incumbent_protocol::lease::order::OrderError;
+use incumbent_protocol::lease::request::Refusal;
+use incumbent_protocol::rules::TimingError;
+use thiserror::Error;
+
+/// What an error does to the standing of the candidate that meets it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Effect {
+    /// Nothing was taken and nothing was lost.
+    None,
+    /// A leadership that was held ends.
+    Lost,
+}
+
+/// Whether to try again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Retry {
+    /// The same call may succeed later.
+    Later,
+    /// Only after something was changed: the configuration, the file, the program.
+    AfterChange,
+}
+
+/// Everything that can go wrong in this library.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// The URL names no backend. *Standing:* none. *Retry:* after a change.
+    #[error("cannot use the URL {url:?}: {problem}")]
+    Url {
+        /// As given.
+        url: String,
+        /// What is wrong, and what would be right.
+        problem: String,
+    },
+    /// A name has odd characters. *Standing:* none. *Retry:* after a change.
+    #[error(transparent)]
+    Name(#[from] NameError),
+    /// The timings do not fit together. *Standing:* none. *Retry:* after a change.
+    #[error(transparent)]
+    Timing(#[from] TimingError),
+    /// The same election is open in this process with other timings. *Standing:* none. *Retry:*
+    /// after a change.
+    #[error("the election {election:?} is already open in this process with other timings")]
+    OtherTiming {
+        /// Which election.
+        election: String,
+    },
+    /// The election does not take this candidate. *Standing:* out. *Retry:* after a change.
+    #[error(transparent)]
+    Refused(#[from] Refusal),
+    /// An operator's order was not carried out. *Standing:* none. *Retry:* after a change.
+    #[error(transparent)]
+    Order(#[from] OrderError),
+    /// The number in an order is no term. *Standing:* everyone's is as it was. *Retry:* after
+    /// looking again.
+    #[error("{0} is not the number of a term: look again")]
+    NoTerm(u64),
+    /// The store could not be opened. *Standing:* none. *Retry:* after a change.
+    #[error("cannot open {}: {problem}", path.display())]
+    Open {
+        /// Which file or folder.
+        path: PathBuf,
+        /// What is wrong.
+        problem: String,
+    },
+    /// There is no store to look at. *Standing:* none. *Retry:* after a first candidate has contended.
+    #[error("{} does not exist or holds no elections: no election was ever held here", path.display())]
+    Missing {
+        /// Which file.
+        path: PathBuf,
+    },
+    /// The file is not a healthy database. *Standing:* lost. *Retry:* after a change.
+    #[error(
+        "{} is damaged or is not an SQLite database ({problem}): move it away or restore it; nothing was written to it",
+        path.display()
+    )]
+    Corrupt {
+        /// Which file.
+        path: PathBuf,
+        /// What SQLite says.
+        problem: String,
+    },
+    /// The schema was written by a newer version. *Standing:* none. *Retry:* after an upgrade of
+    /// this program.
+    #[error(
+        "the schema in the store has version {found}, this program knows up to {known}: upgrade the program"
+    )]
+    SchemaNewer {
+        /// As stored.
+        found: i64,
+        /// As known here.
+        known: i64,
+    },
+    /// The database file was deleted or replaced while in use. *Standing:* lost. *Retry:* after a
+    /// change.
+    #[error(
+        "the database file {} was deleted or replaced while in use: leadership on it is over; stop all candidates, restore the \
+         file if it held anything else, and start again",
+        path.display()
+    )]
+    StoreGone {
+        /// Which file.
+        path: PathBuf,
+    },
+    /// The store did not do what was asked. *Standing:* kept until the lease ends. *Retry:* later.
+    #[error("the store did not answer as it should: {0}")]
+    Store(String),
+    /// The store did not answer in time. *Standing:* kept until the lease ends. *Retry:* later.
+    #[error("the store did not answer within {0:?}")]
+    Timeout(Duration),
+    /// The history file could not be written. *Standing:* kept. *Retry:* after a change.
+    #[error("cannot write the history {}: {problem}", path.display())]
+    History {
+        /// Which file.
+        path: PathBuf,
+        /// What is wrong.
+        problem: String,
+    },
+    /// The backend was closed. *Standing:* lost. *Retry:* with a new backend.
+    #[error("the backend was closed")]
+    Closed,
+}
+
+impl Error {
+    /// What this error does to the standing of the candidate that meets it.
+    pub const fn standing(&self) -> Effect {
+        match self {
+            Error::Corrupt { .. } | Error::StoreGone { .. } | Error::Closed => Effect::Lost,
+            _ => Effect::None,
+        }
+    }
+
+    /// Whether to try again.
+    pub const fn retry(&self) -> Retry {
+        match self {
+            Error::Store(_) | Error::Timeout(_) => Retry::Later,
+            _ => Retry::AfterChange,
+        }
+    }
+
+    /// A copy for each of several callers that wait for the same thing.
+    pub(crate) fn again(&self) -> Error {
+        match self {
+            Error::Corrupt { path, problem } => {
+                Error::Corrupt { path: path.clone(), problem: problem.clone() }
+            }
+            Error::SchemaNewer { found, known } => {
+                Error::SchemaNewer { found: *found, known: *known }
+            }
+            Error::StoreGone { path } => Error::StoreGone { path: path.clone() },
+            Error::Timeout(after) => Error::Timeout(*after),
+            other => Error::Store(other.to_string()),
+        }
+    }
+}

@@ -1,0 +1,145 @@
+//! The value that proves leading.
+//!
+//! Assumes: work done under it is given up when it is lost; a resource that must never see a
+//! deposed leader checks the token.
+//! Promises: [`Leadership::is_valid`] reads the clock at every call, so a process that was stopped
+//! finds out by itself. It cannot be cloned. Dropping it lets go of the leadership.
+
+use std::os::fd::OwnedFd;
+use std::sync::Arc;
+use std::time::Duration;
+
+use incumbent_protocol::identity::ElectionName;
+use incumbent_protocol::standing::Reason;
+use incumbent_protocol::term::{Term, Token};
+use tokio::sync::{mpsc, oneshot};
+
+use crate::cell::Cell;
+use crate::clock;
+use crate::driver::Command;
+use crate::error::Error;
+
+/// Proof of leading an election. Hang the work below it.
+///
+/// At most one candidate's leadership is valid at any instant while clocks run within the margin of
+/// each other. Whatever clocks do, a resource that refuses lower tokens than it has seen never
+/// accepts a deposed leader after its successor.
+#[derive(Debug)]
+#[must_use = "dropping a leadership resigns it"]
+pub struct Leadership {
+    election: ElectionName,
+    term: Term,
+    cell: Arc<Cell>,
+    driver: mpsc::UnboundedSender<Command>,
+    /// How long the store may take to be told of a resignation.
+    patience: Duration,
+    over: bool,
+}
+
+impl Leadership {
+    pub(crate) fn new(
+        election: ElectionName,
+        term: Term,
+        cell: Arc<Cell>,
+        driver: mpsc::UnboundedSender<Command>,
+        patience: Duration,
+    ) -> Self {
+        Leadership { election, term, cell, driver, patience, over: false }
+    }
+
+    /// The election that is led.
+    pub fn election(&self) -> &ElectionName {
+        &self.election
+    }
+
+    /// The number of this leadership.
+    pub fn term(&self) -> Term {
+        self.term
+    }
+
+    /// The number to send along to every resource that must not obey a deposed leader.
+    pub fn token(&self) -> Token {
+        self.term.token()
+    }
+
+    /// Whether this candidate leads at this very instant. Costs nanoseconds; ask before each step
+    /// of the work, and do not keep the answer.
+    #[inline]
+    pub fn is_valid(&self) -> bool {
+        self.cell.is_valid()
+    }
+
+    /// What is left of the lease, if no further renewal comes.
+    pub fn remaining(&self) -> Duration {
+        self.cell.remaining()
+    }
+
+    /// When the lease ends unless it is renewed: nanoseconds of the host's boot-time clock.
+    pub fn valid_until_nanos(&self) -> u64 {
+        self.cell.valid_until().as_nanos()
+    }
+
+    /// Completes when the lease is renewed the next time.
+    pub async fn extended(&self) {
+        self.cell.extended().await;
+    }
+
+    /// Completes when the leadership is lost, early enough to stop work before the lease ends.
+    pub async fn lost(&self) -> Reason {
+        self.cell.lost().await
+    }
+
+    /// Why it was lost, if it was.
+    pub fn reason(&self) -> Option<Reason> {
+        self.cell.reason()
+    }
+
+    /// A handle on this process's proof of life, for a child process to inherit: the process then
+    /// counts as alive until the child is gone too. `None` where the backend has no such proof.
+    pub fn share_lock(&self) -> Option<std::io::Result<OwnedFd>> {
+        self.cell.lock.as_ref().map(|lock| lock.share())
+    }
+
+    /// Lets go, and returns once the store has been told (or could not be reached in time; then the
+    /// lease runs out by itself).
+    pub async fn resign(mut self) -> Result<(), Error> {
+        self.over = true;
+        self.cell.lose(Reason::Resigned);
+        let (done, told) = oneshot::channel();
+        let resign =
+            Command::Resign { election: self.election.clone(), term: self.term, done: Some(done) };
+        self.driver.send(resign).map_err(|_| Error::Closed)?;
+        match tokio::time::timeout(self.patience, told).await {
+            Ok(told) => told.map_err(|_| Error::Closed),
+            Err(_) => Err(Error::Timeout(self.patience)),
+        }
+    }
+
+    /// Notes in the history, if one is written, that supervised work began under this leadership.
+    pub fn work_began(&self) {
+        self.note_work(true);
+    }
+
+    /// Notes in the history, if one is written, that supervised work ended.
+    pub fn work_ended(&self) {
+        self.note_work(false);
+    }
+
+    fn note_work(&self, began: bool) {
+        let at = clock::now();
+        let work = Command::Work { election: self.election.clone(), term: self.term, began, at };
+        let _ = self.driver.send(work);
+    }
+}
+
+impl Drop for Leadership {
+    fn drop(&mut self) {
+        if !self.over {
+            self.cell.lose(Reason::Resigned);
+            let election = self.election.clone();
+            let resign = Command::Resign { election, term: self.term, done: None };
+            // If the driver is gone, so are the renewals; the lease runs out by itself.
+            let _ = self.driver.send(resign);
+        }
+    }
+}

@@ -1,0 +1,79 @@
+//! Leader election on the infrastructure you already run.
+//!
+//! ```
+//! # async fn example() -> Result<(), incumbent::Error> {
+//! # let folder = tempfile::tempdir().unwrap();
+//! # let url = format!("sqlite://{}/elections.db", folder.path().display());
+//! # async fn write_ledger(_token: u64) {}
+//! use incumbent::Election;
+//!
+//! let election = Election::open(&url, "billing").await?;
+//! election
+//!     .run(async |leadership| {
+//!         // At most one candidate is here at any time, and this future is dropped before the lease ends.
+//!         // The token goes along to the ledger, which refuses a lower one than it has seen.
+//!         write_ledger(leadership.token().get()).await;
+//!     })
+//!     .await?;
+//! # Ok(()) }
+//! # tokio::runtime::Runtime::new().unwrap().block_on(example()).unwrap();
+//! ```
+//!
+//! # What is promised
+//!
+//! - **By lease**: at most one candidate's [`Leadership`] is valid at any instant, while clocks run
+//!   within the margin of each other (a tenth by default). No clock offset matters.
+//! - **By token**: whatever clocks, pauses or operators do, a resource that refuses tokens below
+//!   the highest it has seen never accepts a deposed leader after its successor. Tokens strictly
+//!   grow and are never used twice, as long as a store that lost terms does not also lose time.
+//! - **Liveness**: after a crash another candidate leads within [`Timing::failover_bound`]; on one
+//!   host, with SQLite, within milliseconds.
+//!
+//! Not promised: that somebody leads at every instant, or that work which blocks its thread or
+//! ignores its leadership stops in time. That is what the token is for.
+//!
+//! # Layout
+//!
+//! | module | noun |
+//! |---|---|
+//! | `backend` | [`Backend`]: the database and this process as a candidate |
+//! | `election` | [`Election`]: campaign, run, observe, leader |
+//! | `leadership` | [`Leadership`]: the value that proves leading |
+//! | `observe` | [`Changes`]: the ordered stream of what happens |
+//! | `config` | [`Config`]: who this process is and how fast its elections run |
+//! | `error` | [`Error`]: what went wrong and what that does to one's standing |
+//! | [`blocking`] | the same without async |
+//! | `driver` | the task that drives all elections of a process |
+//! | `sqlite` | the embedded default |
+
+mod backend;
+pub mod blocking;
+mod cell;
+mod clock;
+mod config;
+mod driver;
+mod election;
+mod error;
+mod history;
+mod leadership;
+mod observe;
+mod sqlite;
+mod url;
+
+pub use incumbent_protocol::identity::{CandidateId, CandidateName, ElectionName, NameError};
+pub use incumbent_protocol::lease::order::{Decree, OrderError};
+pub use incumbent_protocol::lease::request::Refusal;
+pub use incumbent_protocol::lease::row::{Leader, Record, Sight, State};
+pub use incumbent_protocol::rules::{Expiry, Rules, Timing, TimingError};
+pub use incumbent_protocol::standing::{Reason, Standing};
+pub use incumbent_protocol::term::{Term, Token};
+pub use incumbent_protocol::time::StoreTime;
+
+pub use self::backend::{Backend, Status};
+pub use self::clock::lease_clock_nanos;
+pub use self::config::{Config, DEFAULT_LEASE};
+pub use self::election::Election;
+pub use self::error::{Effect, Error, Retry};
+pub use self::leadership::Leadership;
+pub use self::observe::{Change, Changes};
+pub use self::sqlite::office::TermRecord;

@@ -1,0 +1,169 @@
+//! The doorbell: wakes the candidates of one host when something changed.
+//!
+//! Assumes: Linux's inotify tells when a file that was open for writing is closed, which happens to
+//! a lock file when the last process that holds it dies, and to the bell itself whenever it is
+//! rung.
+//! Promises: nothing. It only makes a candidate look sooner; safety and liveness rest on the look.
+
+use std::path::{Path, PathBuf};
+
+const BELL: &str = "bell";
+
+/// Wakes everyone who listens at this folder.
+pub(crate) fn ring(folder: &Path) {
+    // Being closed after writing is what listeners hear. Nobody reads what is written.
+    let _ = std::fs::write(folder.join(BELL), BELL);
+}
+
+/// Listens at a folder.
+#[derive(Debug)]
+pub(crate) struct Bell {
+    listener: Option<listener::Listener>,
+}
+
+impl Bell {
+    pub(crate) fn listen(folder: Option<PathBuf>) -> Bell {
+        let listener = folder.and_then(|folder| {
+            listener::Listener::new(&folder)
+                .inspect_err(|error| {
+                    tracing::warn!(%error, "no doorbell: changes are noticed at the next beat only");
+                })
+                .ok()
+        });
+        Bell { listener }
+    }
+
+    /// Completes when the bell was rung; never, if there is none.
+    pub(crate) async fn rung(&mut self) {
+        match &mut self.listener {
+            Some(listener) => listener.rung().await,
+            None => std::future::pending().await,
+        }
+    }
+}
+
+#[cfg(target_os = "linux")]
+mod listener {
+    use std::collections::VecDeque;
+    use std::mem::MaybeUninit;
+    use std::os::fd::OwnedFd;
+    use std::path::Path;
+    use std::time::Duration;
+
+    use rustix::fs::inotify::{self, CreateFlags, WatchFlags};
+    use tokio::io::unix::AsyncFd;
+    use tokio::time::{Instant, sleep_until};
+
+    /// The kernel tells of the closed file an instant before it drops the lock, so a death is rung
+    /// again a little later.
+    const ECHOES: [Duration; 2] = [Duration::from_millis(4), Duration::from_millis(20)];
+
+    #[derive(Debug)]
+    pub(super) struct Listener {
+        events: AsyncFd<OwnedFd>,
+        echoes: VecDeque<Instant>,
+    }
+
+    impl Listener {
+        #[expect(
+            deprecated,
+            reason = "its successor is unsafe for types that may lose their descriptor; an `OwnedFd` cannot"
+        )]
+        pub(super) fn new(folder: &Path) -> std::io::Result<Self> {
+            let fd = inotify::init(CreateFlags::NONBLOCK | CreateFlags::CLOEXEC)?;
+            inotify::add_watch(&fd, folder, WatchFlags::CLOSE_WRITE)?;
+            Ok(Listener { events: AsyncFd::new(fd)?, echoes: VecDeque::new() })
+        }
+
+        pub(super) async fn rung(&mut self) {
+            let echo = self.echoes.front().copied();
+            tokio::select! {
+                () = wait(echo) => { self.echoes.pop_front(); }
+                death = drain(&self.events) => {
+                    if death {
+                        let now = Instant::now();
+                        self.echoes = ECHOES.iter().map(|&pause| now + pause).collect();
+                    }
+                }
+            }
+        }
+    }
+
+    async fn wait(until: Option<Instant>) {
+        match until {
+            Some(until) => sleep_until(until).await,
+            None => std::future::pending().await,
+        }
+    }
+
+    /// Waits for events and takes them all; tells whether any was of a lock file.
+    async fn drain(events: &AsyncFd<OwnedFd>) -> bool {
+        let mut death = false;
+        let mut any = false;
+        while !any {
+            let Ok(mut guard) = events.readable().await else {
+                return std::future::pending().await;
+            };
+            let mut buffer = [MaybeUninit::uninit(); 4096];
+            let mut reader = inotify::Reader::new(events.get_ref(), &mut buffer);
+            while let Ok(event) = reader.next() {
+                any = true;
+                death |=
+                    event.file_name().is_none_or(|name| name.to_bytes() != super::BELL.as_bytes());
+            }
+            guard.clear_ready();
+        }
+        death
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+mod listener {
+    use std::path::{Path, PathBuf};
+    use std::time::{Duration, SystemTime};
+
+    /// Without inotify the bell is looked at now and then.
+    #[derive(Debug)]
+    pub(super) struct Listener {
+        bell: PathBuf,
+        seen: Option<SystemTime>,
+    }
+
+    impl Listener {
+        #[expect(clippy::unnecessary_wraps, reason = "the other systems' listener can fail")]
+        pub(super) fn new(folder: &Path) -> std::io::Result<Self> {
+            Ok(Listener { bell: folder.join(super::BELL), seen: None })
+        }
+
+        pub(super) async fn rung(&mut self) {
+            loop {
+                let modified = std::fs::metadata(&self.bell).and_then(|m| m.modified()).ok();
+                if modified != std::mem::replace(&mut self.seen, modified) {
+                    return;
+                }
+                tokio::time::sleep(Duration::from_millis(25)).await;
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::Duration;
+    use tokio::time::timeout;
+
+    #[tokio::test]
+    async fn a_ring_wakes_a_listener() {
+        let folder = tempfile::tempdir().expect("folder");
+        let mut bell = Bell::listen(Some(folder.path().to_owned()));
+        ring(folder.path());
+        timeout(Duration::from_secs(20), bell.rung()).await.expect("rung");
+    }
+
+    #[tokio::test]
+    async fn without_a_folder_it_never_rings() {
+        let mut bell = Bell::listen(None);
+        assert!(timeout(Duration::from_millis(20), bell.rung()).await.is_err());
+    }
+}

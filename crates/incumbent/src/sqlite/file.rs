@@ -1,0 +1,114 @@
+//! The file that a database is, and the folder beside it.
+//!
+//! Assumes: a local file system, where a device and an inode name a file for as long as it is open.
+//! Promises: a file that was deleted or replaced under its name is noticed; a place where no database
+//! can be is refused with a reason.
+
+#[cfg(target_os = "linux")]
+use std::os::fd::OwnedFd;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+use incumbent_protocol::identity::CandidateId;
+#[cfg(target_os = "linux")]
+use rustix::fs::{Mode, OFlags};
+use sqlx::sqlite::SqliteConnection;
+
+use super::lock::{self, Lock};
+use super::schema::{self, Meta};
+use crate::error::Error;
+
+/// The smallest page of any SQLite database.
+const PAGE_MIN: u64 = 512;
+
+/// The file that was opened, so that another one under the same name is noticed.
+#[derive(Debug)]
+pub(super) struct DatabaseFile {
+    pub(super) path: PathBuf,
+    device: u64,
+    inode: u64,
+    /// Keeps the inode from being given to another file. Not a way to read or write: closing such a
+    /// descriptor would drop SQLite's own locks.
+    #[cfg(target_os = "linux")]
+    _pin: OwnedFd,
+    pub(super) folder: PathBuf,
+}
+
+impl DatabaseFile {
+    /// Finds it. A candidate also gets the folder beside it made.
+    pub(super) fn find(path: &Path, contends: bool) -> Result<Self, Error> {
+        let refuse = |problem: String| Error::Open { path: path.to_owned(), problem };
+        // SQLite follows links, so the folder must lie beside the file that it finds.
+        let path = path.canonicalize().map_err(|error| refuse(error.to_string()))?;
+        let found = path.metadata().map_err(|error| refuse(error.to_string()))?;
+        if found.nlink() > 1 {
+            let problem =
+                "it has several names (hard links), and SQLite keeps a log for each: use one";
+            return Err(refuse(problem.to_owned()));
+        }
+        let folder = lock::folder_beside(&path);
+        if contends {
+            lock::make_folder(&folder)?;
+        }
+        Ok(DatabaseFile {
+            device: found.dev(),
+            inode: found.ino(),
+            #[cfg(target_os = "linux")]
+            _pin: rustix::fs::open(&path, OFlags::PATH | OFlags::CLOEXEC, Mode::empty())
+                .map_err(|error| refuse(error.to_string()))?,
+            folder,
+            path,
+        })
+    }
+
+    pub(super) fn is_in_place(&self) -> Result<(), Error> {
+        let here = std::fs::metadata(&self.path)
+            .is_ok_and(|found| (found.dev(), found.ino()) == (self.device, self.inode));
+        if here { Ok(()) } else { Err(Error::StoreGone { path: self.path.clone() }) }
+    }
+
+    pub(super) async fn meta(
+        &self,
+        connection: &mut SqliteConnection,
+        me: &CandidateId,
+        create: bool,
+    ) -> Result<Meta, Error> {
+        if create {
+            let others = || Lock::others_live(&self.folder, me.incarnation);
+            let file = format!("{}:{}", self.device, self.inode);
+            return schema::apply(connection, Some(file), others).await;
+        }
+        schema::read(connection).await?.ok_or_else(|| Error::Missing { path: self.path.clone() })
+    }
+}
+
+/// Says in words what SQLite's own "unable to open database file" leaves out.
+pub(super) fn check_place(path: &Path, create: bool) -> Result<(), Error> {
+    let refuse = |problem: String| Err(Error::Open { path: path.to_owned(), problem });
+    if path.is_dir() {
+        return refuse("it is a folder".to_owned());
+    }
+    if !path.exists() && !create {
+        return Err(Error::Missing { path: path.to_owned() });
+    }
+    // SQLite takes a few stray bytes for an empty database, and writes over them.
+    let length = std::fs::metadata(path).map_or(0, |found| found.len());
+    if (1..PAGE_MIN).contains(&length) {
+        let problem = format!("it has {length} bytes");
+        return Err(Error::Corrupt { path: path.to_owned(), problem });
+    }
+    match path.parent() {
+        Some(folder) if !folder.is_dir() => {
+            refuse(format!("the folder {} does not exist: make it first", folder.display()))
+        }
+        Some(folder)
+            if create && rustix::fs::access(folder, rustix::fs::Access::WRITE_OK).is_err() =>
+        {
+            refuse(format!(
+                "the folder {} is not writable: SQLite keeps its log beside the database",
+                folder.display()
+            ))
+        }
+        _ => Ok(()),
+    }
+}

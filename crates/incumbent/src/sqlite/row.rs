@@ -1,0 +1,95 @@
+//! Reading rows into [`Snapshot`]s.
+//!
+//! Assumes: the caller runs this inside its transaction, if it wants to act on what it reads.
+//! Promises: a row that no version of this program wrote is an error, not a guess.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use incumbent_protocol::identity::{CandidateId, CandidateName, ElectionName, Incarnation};
+use incumbent_protocol::lease::row::{Record, Snapshot, State};
+use incumbent_protocol::rules::Rules;
+use incumbent_protocol::term::{Recorded, Term};
+use incumbent_protocol::time::StoreTime;
+use sqlx::Row;
+use sqlx::sqlite::{SqliteConnection, SqliteRow};
+
+use super::lock::Lock;
+use super::{Store, trouble};
+use crate::clock;
+use crate::error::Error;
+
+const SELECT: &str = "
+    SELECT e.name, e.state, e.holder, e.incarnation, e.term, b.beat, e.lease_us, e.margin_us, e.expiry,
+           e.since_us, b.beaten_us, e.successor
+    FROM incumbent_election AS e JOIN incumbent_beat AS b ON b.name = e.name
+    WHERE ?1 IS NULL OR e.name IN (SELECT value FROM json_each(?1))
+    ORDER BY e.name";
+
+impl Store {
+    /// Reads the named elections, or all of them, in one statement.
+    pub(super) async fn snapshots(
+        &mut self,
+        connection: &mut SqliteConnection,
+        names: Option<&[&ElectionName]>,
+    ) -> Result<BTreeMap<ElectionName, Snapshot>, Error> {
+        let list = names.map(|names| serde_json::json!(names).to_string());
+        self.statements += 1;
+        let rows = sqlx::query(SELECT).bind(list).fetch_all(connection).await.map_err(trouble)?;
+        let now = clock::wall();
+        let mut deaths = BTreeMap::new();
+        let mut found = BTreeMap::new();
+        for row in &rows {
+            let (name, record) = decode(row)?;
+            let holder_died = record.state != State::Released
+                && *deaths
+                    .entry(record.holder.incarnation)
+                    .or_insert_with_key(|&incarnation| self.died(incarnation));
+            let replaced = self.replaced(Some(record.beaten_at));
+            let snapshot = Snapshot { record: Some(record), now, holder_died, replaced };
+            found.insert(name, snapshot);
+        }
+        Ok(found)
+    }
+
+    /// What a missing row looks like.
+    pub(super) fn blank(&self) -> Snapshot {
+        Snapshot {
+            record: None,
+            now: clock::wall(),
+            holder_died: false,
+            replaced: self.replaced(None),
+        }
+    }
+
+    fn died(&self, incarnation: Incarnation) -> bool {
+        incarnation != self.me.incarnation
+            && self.folder().is_some_and(|folder| Lock::died(folder, incarnation))
+    }
+}
+
+fn decode(row: &SqliteRow) -> Result<(ElectionName, Record), Error> {
+    let odd = |what: &str| Error::Store(format!("a row has an odd {what}; was it edited by hand?"));
+    let text = |at: usize| row.try_get::<String, _>(at).map_err(trouble);
+    let number = |at: usize| {
+        let value = row.try_get::<i64, _>(at).map_err(trouble)?;
+        u64::try_from(value).map_err(|_| odd("number"))
+    };
+    let micros = |at: usize| number(at).map(Duration::from_micros);
+    let expiry = text(8)?.parse().map_err(|_| odd("expiry"))?;
+    let successor = row.try_get::<Option<String>, _>(11).map_err(trouble)?;
+    let record = Record {
+        state: State::from_word(&text(1)?).ok_or_else(|| odd("state"))?,
+        holder: CandidateId::new(
+            CandidateName::new(text(2)?).map_err(|_| odd("holder"))?,
+            text(3)?.parse().map_err(|_| odd("incarnation"))?,
+        ),
+        term: Term::recorded(number(4)?).ok_or_else(|| odd("term"))?,
+        beat: number(5)?,
+        rules: Rules::new(micros(6)?, micros(7)?, expiry).map_err(|_| odd("lease"))?,
+        since: StoreTime::from_micros(number(9)?),
+        beaten_at: StoreTime::from_micros(number(10)?),
+        successor: successor.map(CandidateName::new).transpose().map_err(|_| odd("successor"))?,
+    };
+    Ok((ElectionName::new(text(0)?).map_err(|_| odd("name"))?, record))
+}

@@ -1,0 +1,103 @@
+//! The tables: made on first use, versioned, never downgraded.
+//!
+//! Assumes: the caller holds a connection of its own for the time of the call.
+//! Promises: a schema of a newer version is refused and left alone. A database that comes into
+//! being while other candidates are alive beside it is marked, because it may replace one that they
+//! still lead on.
+
+use std::path::PathBuf;
+
+use incumbent_protocol::time::StoreTime;
+use sqlx::sqlite::{SqliteConnection, SqliteRow};
+use sqlx::{Connection, Row};
+
+use crate::error::Error;
+use crate::{clock, sqlite};
+
+/// The version that this program writes and reads.
+pub(crate) const VERSION: i64 = 1;
+
+/// The statements that make the tables.
+pub(crate) const SQL: &str = include_str!("schema.sql");
+
+/// What they are called, but for the one that tells the version.
+const TABLES: [&str; 3] = ["incumbent_election", "incumbent_beat", "incumbent_term"];
+
+/// What a database says about itself.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Meta {
+    /// When it took the place of another under candidates that were already running, if it did.
+    pub(crate) replaced_at: Option<StoreTime>,
+    /// Which file it was when it was last opened to contend in.
+    file: Option<String>,
+}
+
+/// Makes the tables if they are missing, and reads what the database says about itself.
+///
+/// `file` names the file that it is. A database that is new, or that remembers to have been another
+/// file, may have taken the place of one on which somebody still leads: that is noted if others live.
+pub(crate) async fn apply(
+    connection: &mut SqliteConnection,
+    file: Option<String>,
+    others_live: impl FnOnce() -> bool,
+) -> Result<Meta, Error> {
+    if let Some(meta) = read(connection).await?.filter(|meta| meta.file == file) {
+        return Ok(meta);
+    }
+    let mut write = connection.begin_with("BEGIN IMMEDIATE").await.map_err(sqlite::trouble)?;
+    // Another process may have been faster while this one waited for the lock.
+    let meta = read(&mut write).await?;
+    if let Some(meta) = meta.clone().filter(|meta| meta.file == file) {
+        return Ok(meta);
+    }
+    sqlx::raw_sql(SQL).execute(&mut *write).await.map_err(sqlite::trouble)?;
+    let before = meta.and_then(|meta| meta.replaced_at);
+    let replaced_at = if others_live() { Some(clock::wall()) } else { before };
+    note(&mut write, "schema_version", Some(VERSION.to_string())).await?;
+    note(&mut write, "replaced_us", replaced_at.map(|at| at.as_micros().to_string())).await?;
+    note(&mut write, "file", file.clone()).await?;
+    write.commit().await.map_err(sqlite::trouble)?;
+    Ok(Meta { replaced_at, file })
+}
+
+async fn note(write: &mut SqliteConnection, key: &str, value: Option<String>) -> Result<(), Error> {
+    let Some(value) = value else { return Ok(()) };
+    let put = "INSERT INTO incumbent_meta (key, value) VALUES (?1, ?2)
+        ON CONFLICT (key) DO UPDATE SET value = excluded.value";
+    let put = sqlx::query(put).bind(key).bind(value);
+    put.execute(write).await.map(drop).map_err(sqlite::trouble)
+}
+
+/// Reads what the database says about itself; `None` if it has no schema yet.
+pub(crate) async fn read(connection: &mut SqliteConnection) -> Result<Option<Meta>, Error> {
+    let tables = "SELECT name FROM sqlite_master WHERE type = 'table'";
+    let tables = sqlx::query(tables).fetch_all(&mut *connection).await;
+    let tables = tables.map_err(sqlite::trouble)?;
+    let has = |wanted: &str| {
+        tables.iter().any(|row| row.try_get(0).is_ok_and(|name: &str| name == wanted))
+    };
+    if !has("incumbent_meta") {
+        return Ok(None);
+    }
+    let rows = sqlx::query("SELECT key, value FROM incumbent_meta").fetch_all(connection).await;
+    let rows = rows.map_err(sqlite::trouble)?;
+    let corrupt = |problem: String| Error::Corrupt { path: PathBuf::new(), problem };
+    let row =
+        |wanted: &str| rows.iter().find(|row| row.try_get(0).is_ok_and(|key: &str| key == wanted));
+    let number = |row: &SqliteRow| row.try_get::<&str, _>(1).ok().and_then(|v| v.parse().ok());
+    let Some(version) = row("schema_version") else {
+        return Ok(None);
+    };
+    let found = number(version).ok_or_else(|| corrupt("its version is no number".to_owned()))?;
+    if found > VERSION {
+        return Err(Error::SchemaNewer { found, known: VERSION });
+    }
+    // A table that was there once and is missing may have held a leader.
+    if let Some(missing) = TABLES.into_iter().find(|table| !has(table)) {
+        return Err(corrupt(format!("the table {missing} is missing")));
+    }
+    let replaced_at = row("replaced_us").and_then(number).and_then(|at| u64::try_from(at).ok());
+    let replaced_at = replaced_at.map(StoreTime::from_micros);
+    let file = row("file").and_then(|row| row.try_get(1).ok());
+    Ok(Some(Meta { replaced_at, file }))
+}
