@@ -1,0 +1,21 @@
+//! Was a promise ever broken?
+//!
+//! Assumes: histories as `--history` writes them.
+//! Promises: the judges are those that judge the simulator.
+
+use incumbent_sim::check;
+
+use crate::exit::Exit;
+use crate::flags::AuditArgs;
+use crate::printer::Printer;
+
+/// Judges histories.
+pub(crate) fn audit(printer: &Printer, args: &AuditArgs) -> anyhow::Result<Exit> {
+    let report = check::audit(&args.files)?;
+    if printer.json() {
+        printer.value(&report)?;
+    } else {
+        printer.line(&report)?;
+    }
+    Ok(if report.is_clean() { Exit::Ok } else { Exit::No })
+}

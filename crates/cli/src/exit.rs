@@ -1,0 +1,89 @@
+//! The codes that this program ends with, and which errors lead to which.
+//!
+//! Assumes: nothing.
+//! Promises: a code means one thing in every subcommand; `run` passes the code of its command
+//! through.
+
+use std::process::ExitCode;
+
+use incumbent::Error;
+use incumbent_sim::history::HistoryError;
+
+use crate::settings::SettingsError;
+
+/// The codes, as `--help` shows them.
+pub(crate) const CODES: &str = "\
+Exit codes:
+  0        it worked; somebody leads
+  1        nobody leads, a promise was broken, or what was asked for did not come about
+  2        wrong usage or configuration
+  123      run: the leadership was lost, and --once was given
+  124      run: --wait ran out before this candidate led
+  125      this program failed: the store is unreachable, damaged or of a newer version
+  126      run: the command cannot be run
+  127      run: the command was not found
+  other    run: the code of the command, or 128 plus the signal that ended it";
+
+/// How this program ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Exit {
+    /// It worked.
+    Ok,
+    /// Nobody leads, a promise was broken, or what was asked for did not come about.
+    No,
+    /// Wrong usage or configuration.
+    Usage,
+    /// The leadership was lost, and that was to be the end of it.
+    Lost,
+    /// The time to become the leader ran out.
+    WaitOver,
+    /// This program failed.
+    Failure,
+    /// The command cannot be run.
+    CannotRun,
+    /// The command was not found.
+    NotFound,
+    /// The code of the command, or 128 plus the signal that ended it.
+    Child(u8),
+}
+
+impl Exit {
+    /// The code that other programs see.
+    pub(crate) const fn code(self) -> u8 {
+        match self {
+            Exit::Ok => 0,
+            Exit::No => 1,
+            Exit::Usage => 2,
+            Exit::Lost => 123,
+            Exit::WaitOver => 124,
+            Exit::Failure => 125,
+            Exit::CannotRun => 126,
+            Exit::NotFound => 127,
+            Exit::Child(code) => code,
+        }
+    }
+
+    /// The code that an error leads to.
+    pub(crate) fn of(error: &anyhow::Error) -> Exit {
+        if error.is::<SettingsError>() || error.is::<HistoryError>() {
+            return Exit::Usage;
+        }
+        match error.downcast_ref::<Error>() {
+            Some(
+                Error::Url { .. }
+                | Error::Name(_)
+                | Error::Timing(_)
+                | Error::OtherTiming { .. }
+                | Error::Refused(_),
+            ) => Exit::Usage,
+            Some(Error::Order(_) | Error::Missing { .. }) => Exit::No,
+            _ => Exit::Failure,
+        }
+    }
+}
+
+impl From<Exit> for ExitCode {
+    fn from(exit: Exit) -> ExitCode {
+        ExitCode::from(exit.code())
+    }
+}

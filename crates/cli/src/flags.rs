@@ -1,0 +1,272 @@
+//! The command line, as it is written: low-level flags, which
+//! [`Settings`](crate::settings::Settings) turns into meaning.
+//!
+//! Assumes: nothing; everything comes from people.
+//! Promises: a flag that was not given is `None` here, so that the configuration file can have its
+//! say.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use incumbent::Expiry;
+
+use crate::exit::CODES;
+use crate::span;
+
+mod examples;
+
+/// Leader election on the infrastructure you already run.
+///
+/// Several copies of a program contend; one of them leads. Without any flags, candidates of one
+/// user on one host meet in a database in that user's state folder, in the election `default`.
+#[derive(Debug, Parser)]
+#[command(name = "incumbent", version, after_help = examples::ALL, after_long_help = format!("{}\n\n{CODES}", examples::ALL))]
+#[command(max_term_width = 100, arg_required_else_help = true)]
+pub(crate) struct Flags {
+    #[command(flatten)]
+    pub(crate) shared: Shared,
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+/// Flags that every subcommand takes.
+#[derive(Clone, Debug, Args)]
+#[command(next_help_heading = "Shared options")]
+pub(crate) struct Shared {
+    /// Where elections are agreed, for example `sqlite:///var/lib/app/elections.db`.
+    #[arg(long, global = true, env = "INCUMBENT_URL", hide_env_values = true)]
+    pub(crate) url: Option<String>,
+    /// Which election.
+    #[arg(
+        long,
+        global = true,
+        env = "INCUMBENT_ELECTION",
+        hide_env_values = true,
+        value_name = "NAME"
+    )]
+    pub(crate) election: Option<String>,
+    /// What to call this candidate; the host's name unless given.
+    #[arg(long, global = true, env = "INCUMBENT_NAME", hide_env_values = true)]
+    pub(crate) name: Option<String>,
+    /// The span in which nobody else may lead, for example 3s; all candidates must agree.
+    #[arg(long, global = true, env = "INCUMBENT_LEASE", hide_env_values = true, value_name = "DURATION", value_parser = span::parse)]
+    pub(crate) lease: Option<Duration>,
+    /// What is cut from the lease for clocks that run at different rates; a tenth of it unless
+    /// given.
+    #[arg(long, global = true, env = "INCUMBENT_MARGIN", hide_env_values = true, value_name = "DURATION", value_parser = span::parse)]
+    pub(crate) margin: Option<Duration>,
+    /// Whose clock says that a lease has run out.
+    #[arg(
+        long,
+        global = true,
+        env = "INCUMBENT_EXPIRY",
+        hide_env_values = true,
+        value_name = "RULE"
+    )]
+    pub(crate) expiry: Option<ExpiryRule>,
+    /// Append what happens to this file, for `incumbent audit`.
+    #[arg(
+        long,
+        global = true,
+        env = "INCUMBENT_HISTORY",
+        hide_env_values = true,
+        value_name = "FILE"
+    )]
+    pub(crate) history: Option<PathBuf>,
+    /// Read settings from this file; else incumbent.toml in your configuration folder, if there is
+    /// one.
+    #[arg(
+        long,
+        global = true,
+        env = "INCUMBENT_CONFIG",
+        hide_env_values = true,
+        value_name = "FILE"
+    )]
+    pub(crate) config: Option<PathBuf>,
+    /// Answer in JSON.
+    #[arg(long, global = true)]
+    pub(crate) json: bool,
+    /// Tell more on standard error; twice for even more.
+    #[arg(short, long, global = true, action = clap::ArgAction::Count)]
+    pub(crate) verbose: u8,
+}
+
+/// The two rules of expiry, as the command line names them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct ExpiryRule(pub(crate) Expiry);
+
+impl ValueEnum for ExpiryRule {
+    fn value_variants<'a>() -> &'a [Self] {
+        &[ExpiryRule(Expiry::Observed), ExpiryRule(Expiry::Database)]
+    }
+
+    fn to_possible_value(&self) -> Option<clap::builder::PossibleValue> {
+        Some(clap::builder::PossibleValue::new(self.0.as_str()).help(self.0.trusts()))
+    }
+}
+
+/// What to do.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Run a command while leading, and only then.
+    #[command(after_help = examples::RUN)]
+    Run(RunArgs),
+    /// Show who leads.
+    #[command(after_help = examples::STATUS)]
+    Status(StatusArgs),
+    /// Show changes as they happen.
+    #[command(after_help = examples::WATCH)]
+    Watch,
+    /// Show past terms: who led, from when to when, and why it changed.
+    #[command(after_help = examples::HISTORY)]
+    History(HistoryArgs),
+    /// End the present term and reserve the next one for a named candidate.
+    #[command(after_help = examples::TAKEOVER)]
+    Takeover(TakeoverArgs),
+    /// End the present term, so that a new election follows.
+    #[command(after_help = examples::DEMOTE)]
+    Demote(OrderArgs),
+    /// Print the tables that a database needs, or make them.
+    #[command(after_help = examples::SCHEMA)]
+    Schema(SchemaArgs),
+    /// Watch three candidates on this machine fail over and hand over.
+    #[command(after_help = examples::DEMO)]
+    Demo(DemoArgs),
+    /// Judge histories: was a promise ever broken?
+    #[command(after_help = examples::AUDIT)]
+    Audit(AuditArgs),
+    /// Print a completion script for a shell.
+    #[command(after_help = examples::COMPLETIONS)]
+    Completions(CompletionsArgs),
+    /// Outlive the supervisor and end the command in its stead.
+    #[command(hide = true)]
+    Guard(GuardArgs),
+    /// Become the command, bound to its guard.
+    #[command(hide = true)]
+    Enter(EnterArgs),
+    /// Work of the demo: sleep until killed.
+    #[command(hide = true)]
+    DemoWork,
+}
+
+/// What `run` takes.
+#[derive(Debug, Args)]
+pub(crate) struct RunArgs {
+    /// How long the command gets between TERM and KILL, taken from the end of the lease; a fifth of
+    /// the lease unless given.
+    #[arg(long, env = "INCUMBENT_GRACE", hide_env_values = true, value_name = "DURATION", value_parser = span::parse)]
+    pub(crate) grace: Option<Duration>,
+    /// Exit with code 123 after the first loss instead of contending again.
+    #[arg(long)]
+    pub(crate) once: bool,
+    /// Give up with code 124 if this candidate does not lead by then.
+    #[arg(long, value_name = "DURATION", value_parser = span::parse)]
+    pub(crate) wait: Option<Duration>,
+    /// The command and its arguments.
+    #[arg(required = true, trailing_var_arg = true, value_name = "COMMAND")]
+    pub(crate) command: Vec<OsString>,
+}
+
+/// What the hidden `guard` takes.
+#[derive(Debug, Args)]
+pub(crate) struct GuardArgs {
+    /// The file descriptor on which the supervisor speaks.
+    #[arg(long = "control-fd")]
+    pub(crate) control: u32,
+    /// Milliseconds between TERM and KILL.
+    #[arg(long)]
+    pub(crate) grace_ms: u64,
+    /// What to write into the history when the command is dead.
+    #[arg(long, value_name = "JSON")]
+    pub(crate) epitaph: Option<String>,
+    /// The command and its arguments.
+    #[arg(required = true, trailing_var_arg = true)]
+    pub(crate) command: Vec<OsString>,
+}
+
+/// What the hidden `enter` takes.
+#[derive(Debug, Args)]
+pub(crate) struct EnterArgs {
+    /// The process that must outlive the command.
+    #[arg(long)]
+    pub(crate) guard: i32,
+    /// The command and its arguments.
+    #[arg(required = true, trailing_var_arg = true)]
+    pub(crate) command: Vec<OsString>,
+}
+
+/// What `status` takes.
+#[derive(Debug, Args)]
+pub(crate) struct StatusArgs {
+    /// Which election; the same as --election.
+    #[arg(value_name = "ELECTION", conflicts_with = "all")]
+    pub(crate) named: Option<String>,
+    /// Show every election of the database.
+    #[arg(long)]
+    pub(crate) all: bool,
+}
+
+/// What `history` takes.
+#[derive(Debug, Args)]
+pub(crate) struct HistoryArgs {
+    /// At most so many terms, newest first.
+    #[arg(long, default_value_t = 20, value_name = "N")]
+    pub(crate) limit: u32,
+}
+
+/// What every order takes.
+#[derive(Debug, Args)]
+pub(crate) struct OrderArgs {
+    /// Why; kept in the history of the election.
+    #[arg(long, value_name = "TEXT")]
+    pub(crate) reason: Option<String>,
+    /// Only if this is the present term, so that the order cannot hit a successor.
+    #[arg(long, value_name = "N")]
+    pub(crate) term: Option<u64>,
+    /// Wait until somebody leads in a later term; exit with code 1 if nobody does by then.
+    #[arg(long, value_name = "DURATION", value_parser = span::parse)]
+    pub(crate) wait_for: Option<Duration>,
+}
+
+/// What `takeover` takes.
+#[derive(Debug, Args)]
+pub(crate) struct TakeoverArgs {
+    /// The candidate that is to lead next.
+    #[arg(value_name = "NAME")]
+    pub(crate) successor: String,
+    #[command(flatten)]
+    pub(crate) order: OrderArgs,
+}
+
+/// What `schema` takes.
+#[derive(Debug, Args)]
+pub(crate) struct SchemaArgs {
+    /// Make the tables in the database of --url.
+    #[arg(long)]
+    pub(crate) apply: bool,
+}
+
+/// What `demo` takes.
+#[derive(Debug, Args)]
+pub(crate) struct DemoArgs {
+    /// End after this long, whatever happens.
+    #[arg(long, default_value = "1m", value_name = "DURATION", value_parser = span::parse)]
+    pub(crate) limit: Duration,
+}
+
+/// What `audit` takes.
+#[derive(Debug, Args)]
+pub(crate) struct AuditArgs {
+    /// Histories, as --history writes them; several of one election are judged together.
+    #[arg(required = true, value_name = "FILE")]
+    pub(crate) files: Vec<PathBuf>,
+}
+
+/// What `completions` takes.
+#[derive(Debug, Args)]
+pub(crate) struct CompletionsArgs {
+    /// For which shell.
+    pub(crate) shell: clap_complete::Shell,
+}

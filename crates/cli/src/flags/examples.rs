@@ -1,0 +1,83 @@
+//! Examples for the end of each help page.
+//!
+//! Assumes: nothing.
+//! Promises: every example is a command line that this program accepts.
+
+pub(super) const ALL: &str = "\
+Examples:
+  incumbent run -- ./scheduler            run it on whichever host leads
+  incumbent status                        who leads?
+  incumbent demo                          see a failover in ten seconds";
+
+pub(super) const RUN: &str = "\
+Standard input and output belong to the command; what happens is told on standard error. The
+command finds its election, token and name in INCUMBENT_ELECTION, INCUMBENT_TOKEN and
+INCUMBENT_NAME. When the leadership is lost it gets TERM, then KILL, and is gone before the lease
+ends.
+
+Examples:
+  incumbent run -- ./scheduler
+  incumbent run --election billing --lease 5s -- ./ledger --verbose
+  incumbent run --once --wait 30s -- ./migrate";
+
+pub(super) const STATUS: &str = "\
+Exits with 0 if somebody leads, with 1 if nobody does; with --all, with 0 if every election is led.
+
+Examples:
+  incumbent status
+  incumbent status billing
+  incumbent status --all --json";
+
+pub(super) const WATCH: &str = "\
+Examples:
+  incumbent watch --election billing
+  incumbent watch --json | while read -r change; do notify \"$change\"; done";
+
+pub(super) const HISTORY: &str = "\
+Examples:
+  incumbent history --election billing --limit 5
+  incumbent history --json";
+
+pub(super) const TAKEOVER: &str = "\
+The old leader cannot renew from then on. It may act until it lets go or its lease runs out, and
+nobody leads before. The named candidate then has one lease to take the term.
+
+Examples:
+  incumbent takeover host-2 --election billing --reason 'host-1 is due for repair'
+  incumbent takeover host-2 --wait-for 10s";
+
+pub(super) const DEMOTE: &str = "\
+The old leader cannot renew from then on. It may act until it lets go or its lease runs out, and
+nobody leads before. It holds off for one lease, and may win again after that.
+
+Examples:
+  incumbent demote --election billing --reason 'stuck'
+  incumbent demote --term 1762938412000000 --wait-for 10s";
+
+pub(super) const SCHEMA: &str = "\
+Tables are made by themselves when a candidate first opens a database; this is for people who want
+to see them before.
+
+Examples:
+  incumbent schema
+  incumbent schema --apply --url sqlite:///var/lib/app/elections.db";
+
+pub(super) const DEMO: &str = "\
+Everything happens in a temporary folder that is removed at the end. Of the shared options, --lease,
+--margin, --expiry and --json matter. Exits with 0 only if every promise was kept.
+
+Examples:
+  incumbent demo
+  incumbent demo --json --lease 1s";
+
+pub(super) const AUDIT: &str = "\
+Exits with 0 if no promise was broken, with 1 if one was, with 2 if a file cannot be read.
+
+Examples:
+  incumbent run --history /var/log/app/history.jsonl -- ./scheduler
+  incumbent audit /var/log/app/history.jsonl";
+
+pub(super) const COMPLETIONS: &str = "\
+Examples:
+  incumbent completions bash > ~/.local/share/bash-completion/completions/incumbent
+  incumbent completions fish > ~/.config/fish/completions/incumbent.fish";

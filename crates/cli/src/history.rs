@@ -1,0 +1,98 @@
+//! Past terms: who led, from when to when, and why it changed.
+//!
+//! Assumes: the store keeps them.
+//! Promises: newest first; a term that goes on has no end.
+
+use incumbent::TermRecord;
+use serde::Serialize;
+
+use crate::exit::Exit;
+use crate::flags::HistoryArgs;
+use crate::printer::Printer;
+use crate::settings::Settings;
+use crate::table::Table;
+use crate::{moment, span};
+
+/// Shows the newest terms of an election.
+pub(crate) async fn history(
+    settings: &Settings,
+    printer: &Printer,
+    args: &HistoryArgs,
+) -> anyhow::Result<Exit> {
+    let backend = settings.open_existing().await?;
+    let terms = backend.terms(&settings.election, args.limit).await?;
+    let now = backend.status(&settings.election).await?.now;
+    backend.close().await;
+    let faces = terms.iter().map(|term| Face::of(term, now));
+    if printer.json() {
+        printer.value(&faces.collect::<Vec<_>>())?;
+    } else if terms.is_empty() {
+        printer.line(format!("nobody ever led {} here", settings.election))?;
+    } else {
+        let mut table = Table::new(HEAD);
+        faces.for_each(|face| table.row(face.row()));
+        printer.line(table)?;
+    }
+    Ok(Exit::Ok)
+}
+
+const HEAD: [&str; 9] =
+    ["TERM", "LEADER", "BEGAN", "ENDED", "LED FOR", "OPENED BY", "ENDED BY", "ACTOR", "NOTE"];
+
+/// A term as programs read it.
+#[derive(Debug, Serialize)]
+struct Face<'a> {
+    term: u64,
+    leader: &'a str,
+    incarnation: &'a str,
+    began: String,
+    ended: Option<String>,
+    /// Seconds; up to now for a term that goes on.
+    duration: f64,
+    /// Why it could begin: `first`, `released`, `died`, `expired` or `own`.
+    opening: &'a str,
+    /// Why it ended.
+    ending: Option<&'a str>,
+    actor: Option<&'a str>,
+    note: Option<&'a str>,
+    #[serde(skip)]
+    record: &'a TermRecord,
+    #[serde(skip)]
+    led_for: std::time::Duration,
+}
+
+impl<'a> Face<'a> {
+    fn of(record: &'a TermRecord, now: incumbent::StoreTime) -> Self {
+        let led_for = record.ended.unwrap_or(now).since(record.began);
+        Face {
+            term: record.term.get(),
+            leader: &record.leader,
+            incarnation: &record.incarnation,
+            began: moment::rfc3339(record.began),
+            ended: record.ended.map(moment::rfc3339),
+            duration: led_for.as_secs_f64(),
+            opening: &record.opening,
+            ending: record.ending.as_deref(),
+            actor: record.actor.as_deref(),
+            note: record.note.as_deref(),
+            record,
+            led_for,
+        }
+    }
+
+    /// The same for people.
+    fn row(&self) -> [String; 9] {
+        let or_dash = |text: Option<&str>| text.unwrap_or("-").replace(char::is_control, " ");
+        [
+            self.term.to_string(),
+            self.leader.to_owned(),
+            moment::show(self.record.began),
+            self.record.ended.map_or_else(|| "-".to_owned(), moment::show),
+            span::show(self.led_for),
+            self.opening.to_owned(),
+            or_dash(self.ending),
+            or_dash(self.actor),
+            or_dash(self.note),
+        ]
+    }
+}

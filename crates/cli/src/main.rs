@@ -1,0 +1,106 @@
+//! The program `incumbent`: a table of what it can do.
+//!
+//! Assumes: a Unix system.
+//! Promises: answers on standard output, everything else on standard error, one of the codes of
+//! [`exit`] at the end.
+
+mod audit;
+mod completions;
+mod demo;
+mod exit;
+mod flags;
+mod history;
+mod moment;
+mod order;
+mod printer;
+mod run;
+mod schema;
+mod settings;
+mod signal;
+mod span;
+mod status;
+mod table;
+mod watch;
+
+use std::io::ErrorKind;
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use crate::exit::Exit;
+use crate::flags::{Command, Flags};
+use crate::printer::Printer;
+use crate::settings::Settings;
+
+fn main() -> ExitCode {
+    let flags = match Flags::try_parse() {
+        Ok(flags) => flags,
+        Err(page) => return explain(&page).into(),
+    };
+    let printer = Printer::new(flags.shared.json);
+    trace(flags.shared.verbose);
+    let ended = tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .worker_threads(2)
+        .build()
+        .map_err(anyhow::Error::from)
+        .and_then(|runtime| runtime.block_on(dispatch(flags, &printer)));
+    conclude(ended, &printer).into()
+}
+
+async fn dispatch(flags: Flags, printer: &Printer) -> anyhow::Result<Exit> {
+    let settings = Settings::new(&flags);
+    match flags.command {
+        Command::Run(args) => run::run(&settings?, printer, args).await,
+        Command::Status(args) => status::status(&settings?, printer, &args).await,
+        Command::Watch => watch::watch(&settings?, printer).await,
+        Command::History(args) => history::history(&settings?, printer, &args).await,
+        Command::Takeover(args) => order::takeover(&settings?, printer, &args).await,
+        Command::Demote(args) => order::demote(&settings?, printer, &args).await,
+        Command::Schema(args) => schema::schema(&settings?, printer, &args).await,
+        Command::Demo(args) => demo::demo(&settings?, printer, &args).await,
+        Command::Audit(args) => audit::audit(printer, &args),
+        Command::Completions(args) => completions::completions(printer, &args),
+        Command::Guard(args) => run::guard::guard(args).await,
+        Command::Enter(args) => run::stage::enter(&args),
+        Command::DemoWork => demo::work(printer).await,
+    }
+}
+
+/// Ends with what came about, and says why if it is not what was asked for.
+fn conclude(ended: anyhow::Result<Exit>, printer: &Printer) -> Exit {
+    ended.unwrap_or_else(|error| {
+        if went_away(&error) {
+            return Exit::Ok;
+        }
+        printer.error(&error);
+        Exit::of(&error)
+    })
+}
+
+/// Shows a help page, or what is wrong with the command line.
+fn explain(page: &clap::Error) -> Exit {
+    let ours = std::env::args_os().take_while(|word| word != "--");
+    let printer = Printer::new(ours.into_iter().any(|word| word == "--json"));
+    let exit = if page.use_stderr() { Exit::Usage } else { Exit::Ok };
+    conclude(printer.usage(page).map(|()| exit).map_err(Into::into), &printer)
+}
+
+/// Whether the reader of standard output is gone, which is its right.
+fn went_away(error: &anyhow::Error) -> bool {
+    error
+        .downcast_ref::<std::io::Error>()
+        .is_some_and(|error| error.kind() == ErrorKind::BrokenPipe)
+}
+
+fn trace(verbose: u8) {
+    use tracing::level_filters::LevelFilter;
+    let level = match verbose {
+        0 => LevelFilter::WARN,
+        1 => LevelFilter::INFO,
+        2 => LevelFilter::DEBUG,
+        _ => LevelFilter::TRACE,
+    };
+    let to_stderr = tracing_subscriber::fmt().with_writer(std::io::stderr).with_ansi(false);
+    to_stderr.with_max_level(level).init();
+}

@@ -1,0 +1,92 @@
+//! The pipe from the supervisor to the guard: until when the command may run, or that it must stop.
+//!
+//! Assumes: both ends are of this version of the program.
+//! Promises: the end of the pipe means that the supervisor is dead, however it died.
+
+use std::io::PipeWriter;
+use std::os::fd::{AsRawFd, OwnedFd};
+
+use anyhow::Context;
+use tokio::io::{AsyncBufReadExt, BufReader, Lines};
+use tokio::net::unix::pipe;
+
+/// One word of the supervisor.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Word {
+    /// The lease ends then: nanoseconds of the host's lease clock.
+    Until(u64),
+    /// Stop the command: ask first, then make it.
+    Stop,
+}
+
+/// The supervisor's end.
+#[derive(Debug)]
+pub(crate) struct Speaker {
+    pipe: PipeWriter,
+}
+
+/// The guard's end, on its way through `exec`.
+#[derive(Debug)]
+pub(crate) struct Passage(OwnedFd);
+
+impl Passage {
+    /// The number under which the guard finds it.
+    pub(crate) fn number(&self) -> i32 {
+        self.0.as_raw_fd()
+    }
+}
+
+/// Makes both ends.
+pub(crate) fn pipe() -> anyhow::Result<(Speaker, Passage)> {
+    let (reader, writer) = std::io::pipe().context("cannot make a pipe")?;
+    // Unlike its original, the copy stays open in the process that is spawned next.
+    let passage = rustix::io::dup(&reader).context("cannot copy the end of a pipe")?;
+    let flags = rustix::fs::fcntl_getfl(&writer).context("cannot set up a pipe")?;
+    rustix::fs::fcntl_setfl(&writer, flags | rustix::fs::OFlags::NONBLOCK)
+        .context("cannot set up a pipe")?;
+    Ok((Speaker { pipe: writer }, Passage(passage)))
+}
+
+impl Speaker {
+    /// Says a word. A guard that is gone does not listen; its end is noticed elsewhere.
+    pub(crate) fn say(&mut self, word: Word) {
+        let line = match word {
+            Word::Until(until) => format!("until {until}\n"),
+            Word::Stop => "stop\n".to_owned(),
+        };
+        // A guard that does not read must not hold up its supervisor: what does not fit is not said.
+        let _ = rustix::io::write(&self.pipe, line.as_bytes());
+    }
+}
+
+/// The guard's end, in the guard.
+#[derive(Debug)]
+pub(crate) struct Listener {
+    lines: Lines<BufReader<pipe::Receiver>>,
+}
+
+impl Listener {
+    /// Opens the end that the supervisor passed under this number.
+    pub(crate) fn open(number: u32) -> anyhow::Result<Self> {
+        let receiver = pipe::OpenOptions::new()
+            .open_receiver(format!("/dev/fd/{number}"))
+            .context("the guard is started by `incumbent run` only")?;
+        Ok(Listener { lines: BufReader::new(receiver).lines() })
+    }
+
+    /// The next word; `None` when the supervisor is dead. Can be given up and asked again.
+    pub(crate) async fn hear(&mut self) -> Option<Word> {
+        loop {
+            let line = self.lines.next_line().await.ok()??;
+            match line.split_once(' ') {
+                Some(("until", nanos)) => {
+                    if let Ok(nanos) = nanos.parse() {
+                        return Some(Word::Until(nanos));
+                    }
+                }
+                None if line == "stop" => return Some(Word::Stop),
+                _ => {}
+            }
+        }
+    }
+}

@@ -1,0 +1,154 @@
+//! Who leads?
+//!
+//! Assumes: nothing; looking takes no lock and changes nothing.
+//! Promises: a leader is named only if somebody may be leading; whoever held it last is shown as
+//! that.
+
+use incumbent::{Sight, Status};
+use serde::Serialize;
+
+use crate::exit::Exit;
+use crate::flags::StatusArgs;
+use crate::printer::Printer;
+use crate::settings::Settings;
+use crate::table::Table;
+use crate::{moment, span};
+
+/// Shows one election, or all of them.
+pub(crate) async fn status(
+    settings: &Settings,
+    printer: &Printer,
+    args: &StatusArgs,
+) -> anyhow::Result<Exit> {
+    let backend = settings.open_existing().await?;
+    let statuses = if args.all {
+        backend.statuses().await?
+    } else {
+        vec![backend.status(&settings.election).await?]
+    };
+    backend.close().await;
+    match (&statuses[..], printer.json()) {
+        ([one], true) if !args.all => printer.value(&Face::of(one))?,
+        (all, true) => printer.value(&all.iter().map(Face::of).collect::<Vec<_>>())?,
+        ([one], false) if !args.all => printer.line(page(one))?,
+        ([], false) => printer.line("no election was ever held here")?,
+        (all, false) => printer.line(overview(all))?,
+    }
+    let led = !statuses.is_empty() && statuses.iter().all(|status| status.leader().is_some());
+    Ok(if led { Exit::Ok } else { Exit::No })
+}
+
+/// A status as programs read it.
+#[derive(Debug, Serialize)]
+pub(crate) struct Face {
+    election: String,
+    /// `led`, `ending`, `overdue`, `died` or `vacant`.
+    state: &'static str,
+    /// Who may be leading; null if nobody may.
+    leader: Option<String>,
+    incarnation: Option<String>,
+    term: Option<u64>,
+    token: Option<u64>,
+    since: Option<String>,
+    /// Seconds.
+    lease: Option<f64>,
+    /// Seconds.
+    margin: Option<f64>,
+    expiry: Option<&'static str>,
+    /// Seconds that are left of the lease unless it is renewed.
+    remaining: f64,
+    /// For whom the next term is reserved.
+    successor: Option<String>,
+    last_holder: Option<String>,
+    last_term: Option<u64>,
+    /// The store's clock.
+    now: String,
+}
+
+impl Face {
+    pub(crate) fn of(status: &Status) -> Face {
+        let leader = status.leader();
+        let record = status.record.as_ref();
+        let rules = record.map(|record| record.rules);
+        Face {
+            election: status.election.to_string(),
+            state: status.sight.word(),
+            leader: leader.map(|leader| leader.id.name.to_string()),
+            incarnation: leader.map(|leader| leader.id.incarnation.to_string()),
+            term: leader.map(|leader| leader.term.get()),
+            token: leader.map(|leader| leader.term.token().get()),
+            since: leader.map(|leader| moment::rfc3339(leader.since)),
+            lease: rules.map(|rules| rules.lease().as_secs_f64()),
+            margin: rules.map(|rules| rules.margin().as_secs_f64()),
+            expiry: rules.map(|rules| rules.expiry().as_str()),
+            remaining: status.remaining().as_secs_f64(),
+            successor: record.and_then(|record| Some(record.successor.as_ref()?.to_string())),
+            last_holder: record.map(|record| record.holder.name.to_string()),
+            last_term: record.map(|record| record.term.get()),
+            now: moment::rfc3339(status.now),
+        }
+    }
+}
+
+/// One election, for people.
+fn page(status: &Status) -> String {
+    let mut lines = vec![("election", status.election.to_string()), ("state", state(status))];
+    if let Some(leader) = status.leader() {
+        let since = moment::show(leader.since);
+        let age = span::show(status.now.since(leader.since));
+        lines.push(("leader", leader.id.to_string()));
+        lines.push(("term", format!("{}, which is also the token", leader.term)));
+        lines.push(("since", format!("{since}, {age} ago")));
+    } else if let Some(record) = &status.record {
+        lines.push(("last", format!("{}, term {}", record.holder, record.term)));
+    }
+    if let Some(record) = &status.record {
+        lines.push(("rules", record.rules.to_string()));
+        if let Some(successor) = &record.successor {
+            lines.push(("next", format!("reserved for {successor}")));
+        }
+    }
+    let lines = lines.iter().map(|(key, value)| format!("{key:<10}{value}"));
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+fn state(status: &Status) -> String {
+    let word = status.sight.word();
+    let words = match &status.sight {
+        Sight::Vacant if status.record.is_none() => {
+            "no election of this name was ever held here".to_owned()
+        }
+        Sight::Vacant => "nobody leads; the last leader let go".to_owned(),
+        Sight::Led { remaining, .. } => {
+            format!("{} of the lease left unless it is renewed", span::show(*remaining))
+        }
+        Sight::Ending { remaining, .. } => {
+            format!(
+                "an operator ended this term; the leader may act for {}",
+                span::show(*remaining)
+            )
+        }
+        Sight::Overdue { idle, .. } => {
+            format!("nobody is known to lead; not renewed for {}", span::show(*idle))
+        }
+        Sight::Died { .. } => "nobody leads; the last leader's process is dead".to_owned(),
+    };
+    format!("{word}: {words}")
+}
+
+/// All elections, for people.
+fn overview(all: &[Status]) -> Table<5> {
+    let mut table = Table::new(["ELECTION", "STATE", "LEADER", "TERM", "SINCE"]);
+    for status in all {
+        let leader = status.leader();
+        let or_dash = |text: Option<String>| text.unwrap_or_else(|| "-".to_owned());
+        table.row([
+            status.election.to_string(),
+            status.sight.word().to_owned(),
+            or_dash(leader.map(|leader| leader.id.name.to_string())),
+            or_dash(leader.map(|leader| leader.term.to_string())),
+            or_dash(leader.map(|leader| moment::show(leader.since))),
+        ]);
+    }
+    table
+}

@@ -1,0 +1,115 @@
+//! Looking on: `status`, `history` and `schema`.
+
+use serde_json::{Value, json};
+
+use crate::support::{Desk, until};
+
+#[test]
+fn status_names_a_leader_with_everything_that_programs_ask_for() {
+    let desk = Desk::new();
+    let _alice = desk.leader("alice");
+    let ended = desk.ask(&["status", "--json"]);
+    assert_eq!(ended.code, 0);
+    let seen = ended.json();
+    assert_eq!((&seen["election"], &seen["state"]), (&json!("default"), &json!("led")));
+    assert_eq!((&seen["leader"], &seen["last_holder"]), (&json!("alice"), &json!("alice")));
+    assert_eq!(seen["incarnation"].as_str().map(str::len), Some(32));
+    assert!(seen["term"].as_u64() > Some(0));
+    assert_eq!((&seen["token"], &seen["last_term"]), (&seen["term"], &seen["term"]));
+    assert_eq!((&seen["lease"], &seen["margin"]), (&json!(3.0), &json!(0.3)));
+    let remaining = seen["remaining"].as_f64().expect("seconds");
+    assert!(remaining > 0.0 && remaining <= 3.0, "{remaining}");
+    let since = seen["since"].as_str().expect("since");
+    assert!(since < seen["now"].as_str().expect("now") && since.ends_with('Z'), "{since}");
+    let page = desk.ask(&["status"]);
+    assert!(
+        page.out.contains("state     led: ") && page.out.contains("leader    alice#"),
+        "{}",
+        page.out
+    );
+}
+
+#[test]
+fn status_names_nobody_once_the_leader_let_go() {
+    let desk = Desk::new();
+    let mut alice = desk.leader("alice");
+    alice.terminate();
+    alice.code();
+    let ended = desk.ask(&["status", "--json"]);
+    assert_eq!(ended.code, 1);
+    let seen = ended.json();
+    assert_eq!((&seen["state"], &seen["last_holder"]), (&json!("vacant"), &json!("alice")));
+    for field in ["leader", "incarnation", "term", "token", "since"] {
+        assert_eq!(seen[field], Value::Null, "{field}");
+    }
+    assert_eq!(seen["remaining"], 0.0);
+}
+
+#[test]
+fn status_names_nobody_once_the_leader_is_dead() {
+    let desk = Desk::new();
+    drop(desk.leader("alice"));
+    // The guard and the command follow the supervisor within moments; the last of them takes the proof of life along.
+    let seen = until("the proof of death", || {
+        let ended = desk.ask(&["status", "--json"]);
+        (ended.code == 1).then(|| ended.json())
+    });
+    assert_eq!((&seen["leader"], &seen["last_holder"]), (&Value::Null, &json!("alice")));
+    assert!(["died", "overdue"].contains(&seen["state"].as_str().expect("state")), "{seen}");
+}
+
+#[test]
+fn status_of_all_elections_is_a_success_only_if_all_are_led() {
+    let desk = Desk::new();
+    let _alice = desk.leader("alice");
+    let all = desk.ask(&["status", "--all", "--json"]);
+    assert_eq!((all.code, all.json().as_array().map(Vec::len)), (0, Some(1)));
+    assert_eq!(desk.ask(&["run", "--election", "other", "--", "true"]).code, 0);
+    let all = desk.ask(&["status", "--all"]);
+    assert_eq!((all.code, all.out.lines().count()), (1, 3), "{}", all.out);
+    assert!(all.out.starts_with("ELECTION  STATE   LEADER  TERM"), "{}", all.out);
+}
+
+#[test]
+fn status_of_an_election_that_nobody_ever_held_says_so() {
+    let desk = Desk::new();
+    assert_eq!(desk.ask(&["schema", "--apply"]).code, 0);
+    let ended = desk.ask(&["status", "billing"]);
+    assert_eq!(ended.code, 1);
+    assert_eq!(
+        ended.out,
+        "election  billing\nstate     vacant: no election of this name was ever held here\n"
+    );
+}
+
+#[test]
+fn history_tells_terms_newest_first() {
+    let desk = Desk::new();
+    for name in ["alice", "bob", "carol"] {
+        assert_eq!(desk.ask(&["run", "--name", name, "--", "true"]).code, 0);
+    }
+    let terms = desk.ask(&["history", "--json"]).json();
+    let leaders: Vec<_> =
+        terms.as_array().expect("array").iter().map(|t| t["leader"].clone()).collect();
+    assert_eq!(leaders, ["carol", "bob", "alice"]);
+    let (newest, first) = (&terms[0], &terms[2]);
+    assert_eq!((&newest["opening"], &newest["ending"]), (&json!("released"), &json!("resigned")));
+    assert_eq!(first["opening"], "first");
+    assert!(newest["ended"].as_str() > newest["began"].as_str());
+    assert!(newest["duration"].as_f64() > Some(0.0));
+    let page = desk.ask(&["history", "--limit", "2"]);
+    assert_eq!((page.code, page.out.lines().count()), (0, 3), "{}", page.out);
+    assert!(page.out.starts_with("TERM "), "{}", page.out);
+}
+
+#[test]
+fn the_printed_schema_is_the_one_that_is_applied() {
+    let desk = Desk::new();
+    let printed = desk.call(&["schema"]);
+    assert!(printed.code == 0 && printed.out.contains("CREATE TABLE"), "{printed:?}");
+    let json = desk.call(&["schema", "--json"]).json();
+    assert_eq!(json["sql"].as_str().map(str::trim_end), Some(printed.out.trim_end()));
+    assert!(!desk.path(".local").exists(), "printing made a folder");
+    assert_eq!(desk.ask(&["schema", "--apply"]).code, 0);
+    assert_eq!(desk.ask(&["schema", "--apply"]).code, 0, "a second time changes nothing");
+}

@@ -1,0 +1,15 @@
+//! The program as a user meets it: every test starts the real binary.
+//!
+//! Assumes: a Unix system with `sh` and `bash`.
+//! Promises: nothing of the user's own environment matters; every process that was started is gone at the end.
+
+mod audit;
+mod completions;
+mod demo;
+mod help;
+mod look;
+mod orders;
+mod settings;
+mod support;
+mod trouble;
+mod watch;

@@ -1,0 +1,140 @@
+//! Where settings come from: flag, then environment, then file, then default.
+
+use serde_json::{Value, json};
+
+use crate::support::{Desk, end, text};
+
+/// Leads for an instant with whatever settings apply, and shows what came of it.
+fn lead(desk: &Desk, flags: &[&str], variables: &[(&str, &str)], url: &str) -> Value {
+    let mut run = desk.command(&[&["run"], flags, &["--", "true"]].concat());
+    run.envs(variables.iter().copied());
+    let ended = end(run);
+    assert_eq!(ended.code, 0, "{ended:?}");
+    desk.call(&["status", "--all", "--json", "--url", url]).json()
+}
+
+const FILE: &str = r#"
+url = "sqlite:file.db"
+election = "of-file"
+name = "named-by-file"
+lease = "5s"
+margin = "1s"
+expiry = "database"
+history = "file.jsonl"
+grace = "500ms"
+"#;
+
+#[test]
+fn the_file_is_used_where_nothing_else_is_said() {
+    let desk = Desk::new();
+    desk.write(".config/incumbent.toml", FILE);
+    let seen = lead(&desk, &[], &[], "sqlite:file.db");
+    let seen = &seen[0];
+    assert_eq!(seen["election"], "of-file");
+    assert_eq!(seen["last_holder"], "named-by-file");
+    assert_eq!((&seen["lease"], &seen["margin"]), (&json!(5.0), &json!(1.0)));
+    assert_eq!(seen["expiry"], "database");
+    assert!(desk.path("file.jsonl").exists());
+}
+
+#[test]
+fn the_environment_wins_over_the_file() {
+    let desk = Desk::new();
+    desk.write(".config/incumbent.toml", FILE);
+    let variables = [
+        ("INCUMBENT_URL", "sqlite:env.db"),
+        ("INCUMBENT_ELECTION", "of-env"),
+        ("INCUMBENT_NAME", "named-by-env"),
+        ("INCUMBENT_LEASE", "6s"),
+        ("INCUMBENT_MARGIN", "2s"),
+        ("INCUMBENT_EXPIRY", "observed"),
+        ("INCUMBENT_HISTORY", "env.jsonl"),
+        ("INCUMBENT_GRACE", "400ms"),
+    ];
+    let seen = lead(&desk, &[], &variables, "sqlite:env.db");
+    let seen = &seen[0];
+    assert_eq!(seen["election"], "of-env");
+    assert_eq!(seen["last_holder"], "named-by-env");
+    assert_eq!((&seen["lease"], &seen["margin"]), (&json!(6.0), &json!(2.0)));
+    assert_eq!(seen["expiry"], "observed");
+    assert!(desk.path("env.jsonl").exists());
+    assert!(!desk.path("file.db").exists() && !desk.path("file.jsonl").exists());
+}
+
+#[test]
+fn a_flag_wins_over_the_environment() {
+    let desk = Desk::new();
+    let variables = [
+        ("INCUMBENT_URL", "sqlite:env.db"),
+        ("INCUMBENT_ELECTION", "of-env"),
+        ("INCUMBENT_NAME", "named-by-env"),
+        ("INCUMBENT_LEASE", "6s"),
+        ("INCUMBENT_EXPIRY", "database"),
+        ("INCUMBENT_HISTORY", "env.jsonl"),
+    ];
+    let flags = [
+        "--url",
+        "sqlite:flag.db",
+        "--election",
+        "of-flag",
+        "--name",
+        "named-by-flag",
+        "--lease",
+        "7s",
+        "--expiry",
+        "observed",
+        "--history",
+        "flag.jsonl",
+    ];
+    let seen = lead(&desk, &flags, &variables, "sqlite:flag.db");
+    let seen = &seen[0];
+    assert_eq!(seen["election"], "of-flag");
+    assert_eq!(seen["last_holder"], "named-by-flag");
+    assert_eq!((&seen["lease"], &seen["expiry"]), (&json!(7.0), &json!("observed")));
+    assert!(desk.path("flag.jsonl").exists());
+    assert!(!desk.path("env.db").exists() && !desk.path("env.jsonl").exists());
+}
+
+#[test]
+fn without_any_settings_a_database_in_the_state_folder_is_used() {
+    use std::os::unix::fs::PermissionsExt;
+    let desk = Desk::new();
+    let url = format!("sqlite:{}", desk.path(".local/state/incumbent/elections.db").display());
+    let seen = lead(&desk, &[], &[], &url);
+    assert_eq!(seen[0]["election"], "default");
+    assert_eq!(seen[0]["lease"], 3.0);
+    let folder = desk.path(".local/state/incumbent");
+    let mode = std::fs::metadata(folder).expect("folder").permissions().mode();
+    assert_eq!(mode & 0o777, 0o700);
+}
+
+#[test]
+fn the_state_folder_is_where_the_user_says() {
+    let desk = Desk::new();
+    let state = desk.path("state");
+    let mut schema = desk.command(&["schema", "--apply", "--json"]);
+    schema.env("XDG_STATE_HOME", &state);
+    let url = format!("sqlite://{}", state.join("incumbent/elections.db").display());
+    assert_eq!(end(schema).json(), json!({ "applied": true, "url": url }));
+}
+
+#[test]
+fn a_file_can_be_named_by_flag_or_by_variable() {
+    let desk = Desk::new();
+    let by_flag = desk.write("a.toml", "url = \"sqlite:a.db\"");
+    let by_variable = desk.write("b.toml", "url = \"sqlite:b.db\"");
+    let mut schema = desk.command(&["schema", "--apply", "--json"]);
+    schema.env("INCUMBENT_CONFIG", &by_variable);
+    assert_eq!(end(schema).json()["url"], "sqlite:b.db");
+    let mut schema = desk.command(&["schema", "--apply", "--json", "--config", text(&by_flag)]);
+    schema.env("INCUMBENT_CONFIG", &by_variable);
+    assert_eq!(end(schema).json()["url"], "sqlite:a.db");
+}
+
+#[test]
+fn looking_writes_no_history() {
+    let desk = Desk::new();
+    assert_eq!(desk.ask(&["schema", "--apply", "--history", "h.jsonl"]).code, 0);
+    assert_eq!(desk.ask(&["status", "--history", "h.jsonl"]).code, 1);
+    assert!(!desk.path("h.jsonl").exists());
+}
