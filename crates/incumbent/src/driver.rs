@@ -122,10 +122,7 @@ impl Driver {
 
     /// Does everything that needs no waiting.
     fn turn(&mut self) {
-        if let Some(apart) = self.jumps.look() {
-            warn!(?apart, "the wall clock and the lease clock moved apart");
-            self.everyone(&Input::ClockJumped);
-        }
+        self.look_at_clocks();
         while let Ok(command) = self.commands.try_recv() {
             self.obey(Some(command));
         }
@@ -146,6 +143,14 @@ impl Driver {
             history.flush();
         }
         self.begin();
+    }
+
+    /// Tells everyone if elapsed time is in doubt. Before anything is concluded from an answer.
+    fn look_at_clocks(&mut self) {
+        if let Some(apart) = self.jumps.look() {
+            warn!(?apart, "the wall clock and the lease clock moved apart");
+            self.everyone(&Input::ClockJumped);
+        }
     }
 
     /// Starts the next piece of work on the store, if it is free.
@@ -177,6 +182,7 @@ impl Driver {
         self.idle = Some(finished.store);
         let Some(round) = finished.round else { return };
         let heard_at = HeardAt::after_answer(clock::now());
+        self.look_at_clocks();
         self.report(round.error.as_ref());
         for ((ticket, ask), outcome) in round.asks.into_iter().zip(round.answers) {
             let Some(seat) = self.seats.get_mut(&ask.election) else {

@@ -18,7 +18,7 @@ pub enum Plant {
     Protocol(Bug),
     /// The driver counts a lease from the answer instead of from before the request.
     LeaseFromAnswer,
-    /// The driver counts an observation from before the request instead of from the answer.
+    /// The driver counts an observation from a stamp that was left over from the request before.
     HeardBeforeAsking,
     /// The driver's timer catches up on missed ticks in a burst, and takes their nominal time for the time.
     BurstingTimer,

@@ -135,8 +135,16 @@ impl Candidacy {
         heard_at: HeardAt,
         outcome: Outcome<Done, Denied>,
     ) {
+        // What was heard may have been stamped before the clock jumped; it was heard by now.
+        let heard_at = if asked.doubted { HeardAt::after_answer(now) } else { heard_at };
         match outcome {
-            Outcome::Committed(Done::Claimed(claim)) if asked.doubted => self.owe(now, &claim),
+            Outcome::Committed(Done::Claimed(claim)) if asked.doubted => {
+                // Even the suspicion behind it is in doubt: whoever led may still do so for a lease,
+                // and what is let go of can be claimed at once.
+                let patience = self.patience();
+                self.owe(now, &claim);
+                self.cadence.retry_at(now + patience);
+            }
             // Neither sure nor refused: the next renewal, due at once, counts from after the jump.
             Outcome::Committed(Done::Renewed) if asked.doubted => self.cadence.answered(now),
             Outcome::Committed(Done::Looked(snapshot)) => {

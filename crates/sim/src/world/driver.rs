@@ -3,6 +3,8 @@
 //! Assumes: nothing but the clock and the sockets of its own process.
 //! Promises: one request at a time per election; stamped before sending and after receiving; what it cannot tell is unknown.
 
+use core::time::Duration;
+
 use incumbent_protocol::lease::candidacy::{Effect, Input, Notice, Wish};
 use incumbent_protocol::outcome::Outcome;
 use incumbent_protocol::protocol::Protocol;
@@ -156,7 +158,10 @@ impl World<'_> {
         let heard = mail.heard.unwrap_or(local);
         let (asked_at, heard) = match self.plant {
             Plant::LeaseFromAnswer => (AskedAt::before_sending(heard), heard),
-            Plant::HeardBeforeAsking => (flight.asked_at, flight.asked_at.time()),
+            Plant::HeardBeforeAsking => {
+                let beat = Duration::from_nanos(self.story.setting.beat);
+                (flight.asked_at, flight.asked_at.time().back(beat))
+            }
             _ => (flight.asked_at, heard),
         };
         let answer =
