@@ -1,6 +1,7 @@
 //! What asking a leadership costs: nanoseconds, and no allocation.
 //!
-//! Assumes: `cargo bench -p incumbent --bench is_valid`. Promises: the leadership is real and is renewed meanwhile.
+//! Assumes: `cargo bench -p incumbent --bench is_valid`. Promises: the leadership is real and is
+//! renewed meanwhile.
 
 use std::time::Duration;
 
@@ -48,7 +49,8 @@ fn instant_now(bencher: Bencher<'_, '_>) {
     bencher.bench_local(std::time::Instant::now);
 }
 
-/// A control: the profiler shows an allocation where there is one, and is silent where there is none.
+/// A control: the profiler shows an allocation where there is one, and is silent where there is
+/// none.
 #[divan::bench]
 fn control_one_allocation(bencher: Bencher<'_, '_>) {
     bencher.bench_local(|| Box::new(7_u64));

@@ -1,8 +1,10 @@
 //! What a thousand elections of one process cost.
 //!
-//! Assumes: `cargo bench -p incumbent --bench many`, about forty seconds on a machine that is otherwise idle.
-//! Promises: the figures of the library come from real elections; those beside it renew the same rows on the same file
-//! with the same settings of SQLite, once in a transaction of a thousand statements, once in a thousand transactions.
+//! Assumes: `cargo bench -p incumbent --bench many`, about forty seconds on a machine that is
+//! otherwise idle.
+//! Promises: the figures of the library come from real elections; those beside it renew the same
+//! rows on the same file with the same settings of SQLite, once in a transaction of a thousand
+//! statements, once in a thousand transactions.
 #![expect(clippy::print_stdout, reason = "a benchmark prints its figures")]
 
 use std::fs;

@@ -1,9 +1,11 @@
-//! A simulated broker: a log per topic partition, and consumer groups that share the partitions out.
+//! A simulated broker: a log per topic partition, and consumer groups that share the partitions
+//! out.
 //!
 //! Assumes: the world passes the broker's own time, which never goes back.
-//! Promises: offsets grow by one and append times never fall within a partition; a member that was not heard of for its
-//! session is put out of its group; every change of members begins a new generation with every partition given to
-//! exactly one member; whoever speaks for an old generation is refused.
+//! Promises: offsets grow by one and append times never fall within a partition; a member that was
+//! not heard of for its session is put out of its group; every change of members begins a new
+//! generation with every partition given to exactly one member; whoever speaks for an old
+//! generation is refused.
 
 use std::collections::BTreeMap;
 
@@ -133,7 +135,8 @@ impl Broker {
         Ok(())
     }
 
-    /// The broker is killed and comes back: logs stay, members must be heard of anew within their sessions.
+    /// The broker is killed and comes back: logs stay, members must be heard of anew within their
+    /// sessions.
     pub fn restart(&mut self, now: At) {
         for group in self.groups.values_mut() {
             group.members.values_mut().for_each(|seat| seat.heard_at = now);

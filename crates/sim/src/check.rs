@@ -1,9 +1,9 @@
 //! The judges of a history: one property a file, the same ones for simulator, chaos and production.
 //!
 //! Assumes: lines of one clock come in the order of their stamps, as a [`History`] gives them.
-//! Promises: a judge looks at the history and at nothing else, keeps no more than it needs for what is still open, and
-//! tells every broken promise as a sentence with names, terms and times. Stamps of different clocks are never
-//! compared; wall clocks are never read.
+//! Promises: a judge looks at the history and at nothing else, keeps no more than it needs for what
+//! is still open, and tells every broken promise as a sentence with names, terms and times. Stamps
+//! of different clocks are never compared; wall clocks are never read.
 
 use std::path::Path;
 
@@ -67,8 +67,8 @@ pub trait Checker {
 /// Under which conditions a history came about, where the history itself cannot tell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Conditions {
-    /// Whether all clocks ran within the margin of each other. If not, only tokens are promised: leases, the end of work
-    /// and the order in which terms are heard of are not judged.
+    /// Whether all clocks ran within the margin of each other. If not, only tokens are promised:
+    /// leases, the end of work and the order in which terms are heard of are not judged.
     pub even_clocks: bool,
 }
 

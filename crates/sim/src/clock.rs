@@ -1,8 +1,9 @@
 //! The clocks of one simulated host, as functions of the world's own time.
 //!
 //! Assumes: skews are far smaller than one.
-//! Promises: a boot-time clock that runs on while the host sleeps, a monotonic clock that does not, and a wall clock that
-//! can be set; each can be asked when it will show a given reading, so that timers fire when a real one would.
+//! Promises: a boot-time clock that runs on while the host sleeps, a monotonic clock that does not,
+//! and a wall clock that can be set; each can be asked when it will show a given reading, so that
+//! timers fire when a real one would.
 
 use incumbent_protocol::time::Time;
 
@@ -146,7 +147,8 @@ pub fn scaled(span: Span, skew: Skew) -> u64 {
     u64::try_from(i128::from(span) + more).unwrap_or(0)
 }
 
-/// About so much of the world's time passes while a clock of that skew counts `ticks`; never too much.
+/// About so much of the world's time passes while a clock of that skew counts `ticks`; never too
+/// much.
 fn unscaled(ticks: u64, skew: Skew) -> Span {
     let rate = WHOLE + skew;
     let fits = ticks.leading_zeros() > 21;

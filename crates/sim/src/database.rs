@@ -1,8 +1,8 @@
 //! A simulated database: the rows of all elections, and what can become of them.
 //!
 //! Assumes: the world calls each method at the instant at which a transaction reads or commits.
-//! Promises: every decision is the shipping one of `incumbent-protocol`; what was committed stays, except where a
-//! rollback or a deletion takes it away on purpose.
+//! Promises: every decision is the shipping one of `incumbent-protocol`; what was committed stays,
+//! except where a rollback or a deletion takes it away on purpose.
 
 use std::collections::{BTreeSet, VecDeque};
 
@@ -81,22 +81,14 @@ impl Database {
         Snapshot { record, now: self.time(at), holder_died, replaced: self.replaced[election] }
     }
 
-    /// Writes a claim if the row is as it was when the claim was decided, or whatever the row is if not `guarded`.
+    /// Writes a claim if the row is as it was when the claim was decided, or whatever the row is if
+    /// not `guarded`.
     pub(crate) fn claim(&mut self, at: At, election: usize, claim: &Claim, guarded: bool) -> bool {
         let mark = self.rows[election].as_ref().and_then(Record::mark);
         if guarded && mark != claim.expected {
             return false;
         }
-        let record = Record {
-            state: State::Held,
-            holder: claim.candidate.clone(),
-            term: claim.term,
-            beat: 0,
-            rules: claim.rules,
-            since: claim.since,
-            beaten_at: self.time(at),
-            successor: None,
-        };
+        let record = Record { beaten_at: self.time(at), ..claim.record() };
         self.remember(at, election);
         self.rows[election] = Some(record);
         true
@@ -172,7 +164,8 @@ impl Database {
         }
     }
 
-    /// The database turns out to be one that missed the writes of the last while; it may know that itself.
+    /// The database turns out to be one that missed the writes of the last while; it may know that
+    /// itself.
     pub(crate) fn roll_back(&mut self, at: At, by: Span, knows: bool) -> bool {
         let mut lost = false;
         while let Some((_, election, old)) = self.undo.pop_back_if(|(then, ..)| *then + by > at) {

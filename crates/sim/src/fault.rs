@@ -1,7 +1,8 @@
 //! What can go wrong, and when it does.
 //!
 //! Assumes: the world knows how to bring each kind about.
-//! Promises: a fault is a few plain numbers, so that a story of them can be written down, cut short and told again.
+//! Promises: a fault is a few plain numbers, so that a story of them can be written down, cut short
+//! and told again.
 
 use core::fmt;
 use core::str::FromStr;
@@ -88,7 +89,8 @@ kinds! {
     AnswerLate = "answer_late",
     /// A connection is reset under a request.
     Reset = "reset",
-    /// The database comes back in an older state, as after the promotion of a replica that missed the last writes.
+    /// The database comes back in an older state, as after the promotion of a replica that missed
+    /// the last writes.
     Rollback = "rollback",
     /// The database is deleted and made anew under running candidates.
     Delete = "delete",
@@ -108,8 +110,8 @@ kinds! {
     OddRules = "odd_rules",
     /// A host's clock runs at a rate far beyond the bound. Only tokens are promised.
     SkewBeyond = "skew_beyond",
-    /// All clocks of a host stood still and nothing shows it, as after the restoration of a virtual machine. Only tokens
-    /// are promised.
+    /// All clocks of a host stood still and nothing shows it, as after the restoration of a virtual
+    /// machine. Only tokens are promised.
     ClockLoss = "clock_loss",
 }
 

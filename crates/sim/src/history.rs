@@ -1,8 +1,9 @@
 //! Histories, read back: one JSON object a line, from one process or many.
 //!
-//! Assumes: each file was written by this project, and only its last line, or the last before a restart, can be torn.
-//! Promises: lines of one clock come out in the order of their stamps; whatever cannot be read is an error that names
-//! the file and the line, except for torn lines, which are counted.
+//! Assumes: each file was written by this project, and only its last line, or the last before a
+//! restart, can be torn.
+//! Promises: lines of one clock come out in the order of their stamps; whatever cannot be read is
+//! an error that names the file and the line, except for torn lines, which are counted.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -58,7 +59,8 @@ pub enum HistoryError {
         /// The version that it names.
         found: u32,
     },
-    /// A candidate's lines do not begin with a header, so that nobody can tell what clock they mean.
+    /// A candidate's lines do not begin with a header, so that nobody can tell what clock they
+    /// mean.
     #[error("{file}:{line}: {candidate} wrote this before it wrote an opening line")]
     Unopened {
         /// Which file.
@@ -95,7 +97,8 @@ impl History {
         Ok(History { torn: reader.torn, ..History::from_lines(reader.lines) })
     }
 
-    /// Takes lines that are at hand, in any order across candidates. Lines with equal stamps keep their order.
+    /// Takes lines that are at hand, in any order across candidates. Lines with equal stamps keep
+    /// their order.
     pub fn from_lines(mut lines: Vec<Line>) -> History {
         lines.sort_by_key(|line| line.at);
         History { lines, torn: 0 }
@@ -155,8 +158,8 @@ impl<'a> Reader<'a> {
         match serde_json::from_str::<Line>(text) {
             Ok(line) => self.keep(number, line),
             Err(problem) => {
-                // A killed process leaves half a line. It is the last one, or what follows is a restarted process's
-                // first, either on a line of its own or glued to the half.
+                // A killed process leaves half a line. It is the last one, or what follows is a
+                // restarted process's first, either on a line of its own or glued to the half.
                 let ours = text.starts_with('{');
                 let ends = next.is_none_or(is_opening);
                 let glued = text.rfind("{\"at\"").filter(|&at| at > 0);
@@ -184,7 +187,8 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 
-    /// A newer format may hold lines that this program cannot read at all, so the version is looked for first.
+    /// A newer format may hold lines that this program cannot read at all, so the version is looked
+    /// for first.
     fn refuse_newer(&self, line: usize, text: &str) -> Result<(), HistoryError> {
         if !text.contains("\"opened\"") {
             return Ok(());

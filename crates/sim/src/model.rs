@@ -1,11 +1,13 @@
-//! Small worlds, explored completely: the shipping `lease` protocol in every order of events within stated bounds.
+//! Small worlds, explored completely: the shipping `lease` protocol in every order of events within
+//! stated bounds.
 //!
-//! Assumes: time passes in ticks; a process that is due acts at once unless it is paused; the store takes each request as
-//! one step. Everything else happens in any order and at any time: requests and answers take arbitrarily long, an
-//! outcome may become unknown and its request still reach the store later or never, processes pause, go on and crash,
-//! leaders resign or are demoted, clocks differ in offset and in rate.
-//! Promises: within the bounds of a [`Setup`] no state is left out. The candidates are the very [`Candidacy`] that is
-//! shipped, not a description of it.
+//! Assumes: time passes in ticks; a process that is due acts at once unless it is paused; the store
+//! takes each request as one step. Everything else happens in any order and at any time: requests
+//! and answers take arbitrarily long, an outcome may become unknown and its request still reach the
+//! store later or never, processes pause, go on and crash, leaders resign or are demoted, clocks
+//! differ in offset and in rate.
+//! Promises: within the bounds of a [`Setup`] no state is left out. The candidates are the very
+//! [`Candidacy`] that is shipped, not a description of it.
 //!
 //! | file | what |
 //! |---|---|

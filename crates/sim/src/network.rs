@@ -1,7 +1,9 @@
 //! The network: directed links between numbered nodes, each with its own faults.
 //!
-//! Assumes: the world draws chance and keeps the time; the network only says what becomes of a message.
-//! Promises: faults of several causes add up and go away one by one; a healthy link delivers once, within its latency.
+//! Assumes: the world draws chance and keeps the time; the network only says what becomes of a
+//! message.
+//! Promises: faults of several causes add up and go away one by one; a healthy link delivers once,
+//! within its latency.
 
 use crate::clock::{At, Span};
 use crate::random::Random;

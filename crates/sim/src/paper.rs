@@ -1,12 +1,14 @@
-//! The mistake in a published algorithm, kept as a regression: leader election on registers of a database, as printed.
+//! The mistake in a published algorithm, kept as a regression: leader election on registers of a
+//! database, as printed.
 //!
-//! The paper proves that a challenger needs `limit` rounds, each `round_time` long, to suspect a leader. Its loop does not
-//! keep to that: a round that must be repeated with a stronger lock sleeps for no time at all, and is still appended
-//! to the history that suspicion is counted from. An evicted process so gains two observations at one instant, and
-//! suspects its leader one round too early, inside the leader's lease.
+//! The paper proves that a challenger needs `limit` rounds, each `round_time` long, to suspect a
+//! leader. Its loop does not keep to that: a round that must be repeated with a stronger lock
+//! sleeps for no time at all, and is still appended to the history that suspicion is counted from.
+//! An evicted process so gains two observations at one instant, and suspects its leader one round
+//! too early, inside the leader's lease.
 //!
-//! Assumes: transactions are atomic, clocks are the same everywhere, nothing is ever lost. The world is as kind as the
-//! paper asks for; only rounds are late now and then.
+//! Assumes: transactions are atomic, clocks are the same everywhere, nothing is ever lost. The
+//! world is as kind as the paper asks for; only rounds are late now and then.
 //! Promises: a run depends on its schedule alone. Its history is judged like any other.
 //!
 //! | file | what |

@@ -1,8 +1,8 @@
 //! Mistakes on purpose, to see whether the judges notice.
 //!
 //! Assumes: a test or a ledger asks for them; no ordinary run does.
-//! Promises: at most one at a time. Mistakes of the protocol live there, behind its feature `planted`; those of a driver,
-//! a database or a resource live in this crate.
+//! Promises: at most one at a time. Mistakes of the protocol live there, behind its feature
+//! `planted`; those of a driver, a database or a resource live in this crate.
 
 use core::fmt;
 use core::str::FromStr;
@@ -20,7 +20,8 @@ pub enum Plant {
     LeaseFromAnswer,
     /// The driver counts an observation from a stamp that was left over from the request before.
     HeardBeforeAsking,
-    /// The driver's timer catches up on missed ticks in a burst, and takes their nominal time for the time.
+    /// The driver's timer catches up on missed ticks in a burst, and takes their nominal time for
+    /// the time.
     BurstingTimer,
     /// The driver counts leases on a clock that stands still while the host sleeps.
     MonotonicClock,

@@ -1,8 +1,8 @@
 //! A simulated process: one host, its clocks, and one candidacy per election.
 //!
 //! Assumes: the world gives it turns.
-//! Promises: a life ends with a crash and everything that belonged to it ends too; the next life has the same name and
-//! another incarnation.
+//! Promises: a life ends with a crash and everything that belonged to it ends too; the next life
+//! has the same name and another incarnation.
 
 use incumbent_protocol::identity::{CandidateId, CandidateName, Incarnation};
 use incumbent_protocol::lease::candidacy::{Candidacy, Ticket};

@@ -1,7 +1,8 @@
 //! What is going to happen, in order.
 //!
 //! Assumes: nothing is scheduled in the past.
-//! Promises: events come out by time, and those of one instant in the order in which they were scheduled.
+//! Promises: events come out by time, and those of one instant in the order in which they were
+//! scheduled.
 
 use core::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;

@@ -1,7 +1,8 @@
 //! Chance, drawn from a seed and from nothing else.
 //!
 //! Assumes: nothing.
-//! Promises: the same seed gives the same numbers on every machine; no floating point is involved. Not for secrets.
+//! Promises: the same seed gives the same numbers on every machine; no floating point is involved.
+//! Not for secrets.
 
 /// A source of numbers: `SplitMix64`, which is small, fast and good enough to shake a world with.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -18,7 +19,8 @@ impl Random {
         Random { state: seed }
     }
 
-    /// Another source that shares nothing with this one, so that drawing more of one thing does not shift another.
+    /// Another source that shares nothing with this one, so that drawing more of one thing does not
+    /// shift another.
     #[must_use]
     pub fn fork(&mut self) -> Random {
         Random { state: self.next() }
@@ -49,7 +51,8 @@ impl Random {
         least + self.below(most.saturating_sub(least).saturating_add(1))
     }
 
-    /// A number from `least` to `most` of which each doubling is equally likely: small ones often, large ones too.
+    /// A number from `least` to `most` of which each doubling is equally likely: small ones often,
+    /// large ones too.
     pub fn spread(&mut self, least: u64, most: u64) -> u64 {
         let least = least.max(1);
         let most = most.max(least);

@@ -1,8 +1,8 @@
 //! The resource that leaders write to, which checks their tokens.
 //!
 //! Assumes: it decides one write after the other.
-//! Promises: with the fence up, no write is accepted under a token that is older than one met before. With the fence down
-//! everything is accepted, and what should not have been is counted.
+//! Promises: with the fence up, no write is accepted under a token that is older than one met
+//! before. With the fence down everything is accepted, and what should not have been is counted.
 
 use incumbent_protocol::identity::CandidateName;
 use incumbent_protocol::term::Term;

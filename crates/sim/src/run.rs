@@ -1,7 +1,8 @@
 //! Many worlds, on many cores.
 //!
 //! Assumes: worlds share nothing.
-//! Promises: the sum depends on the seeds alone, not on how many threads there were nor on which came first.
+//! Promises: the sum depends on the seeds alone, not on how many threads there were nor on which
+//! came first.
 
 use core::ops::Range;
 use core::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -52,7 +53,8 @@ pub struct Total {
     pub failures: Vec<Failure>,
 }
 
-/// Runs all worlds of a plan. `each` is called after every one of them, with how many failed so far.
+/// Runs all worlds of a plan. `each` is called after every one of them, with how many failed so
+/// far.
 pub fn run(plan: &Plan, each: impl Fn(u64) + Sync) -> Result<Total, WorldError> {
     let next = AtomicU64::new(plan.seeds.start);
     let failed = AtomicU64::new(0);

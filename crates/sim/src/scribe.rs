@@ -1,7 +1,8 @@
 //! Writes the history of a world, and hands every line to the judges at once.
 //!
 //! Assumes: lines come in the order of the world's time.
-//! Promises: keeps nothing that nobody asked for; a run can be judged in constant memory, told in full, or both.
+//! Promises: keeps nothing that nobody asked for; a run can be judged in constant memory, told in
+//! full, or both.
 
 use core::fmt::Write as _;
 

@@ -1,8 +1,9 @@
 //! Seed files: stories worth keeping, one line a fact, for people and for diffs.
 //!
 //! Assumes: a person may have edited the file.
-//! Promises: what is written reads back as the same story; whatever cannot be read is an error that names the line. A file
-//! holds the whole story and not only its number, so that it means the same after the drawing of stories has changed.
+//! Promises: what is written reads back as the same story; whatever cannot be read is an error that
+//! names the line. A file holds the whole story and not only its number, so that it means the same
+//! after the drawing of stories has changed.
 //!
 //! ```text
 //! incumbent-sim seed 1

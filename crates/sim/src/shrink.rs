@@ -1,8 +1,9 @@
-//! Makes a story that breaks a promise as short as it goes: fewest faults, fewest candidates, shortest time.
+//! Makes a story that breaks a promise as short as it goes: fewest faults, fewest candidates,
+//! shortest time.
 //!
 //! Assumes: the story breaks a promise as it stands.
-//! Promises: what comes out breaks the same promise. Leaving something out shifts all chance after it, so each shorter
-//! story is tried with a few numbers.
+//! Promises: what comes out breaks the same promise. Leaving something out shifts all chance after
+//! it, so each shorter story is tried with a few numbers.
 
 use crate::clock::{At, Span};
 use crate::fault::Fault;

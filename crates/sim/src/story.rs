@@ -1,8 +1,9 @@
 //! What a seed stands for: the setting of a world, and everything that will go wrong in it.
 //!
 //! Assumes: nothing; every seed gives a story.
-//! Promises: the whole story is known before the world begins, so that it can be cut short until only the faults
-//! are left that matter. Each seed draws its own few kinds of fault and its own rates.
+//! Promises: the whole story is known before the world begins, so that it can be cut short until
+//! only the faults are left that matter. Each seed draws its own few kinds of fault and its own
+//! rates.
 
 use core::time::Duration;
 
@@ -100,7 +101,8 @@ impl Setting {
         Rules::new(span(lease), span(margin), self.expiry)
     }
 
-    /// The largest skew that the margin covers: two clocks may then differ by `lease / (lease - margin)`.
+    /// The largest skew that the margin covers: two clocks may then differ by `lease / (lease -
+    /// margin)`.
     pub fn skew_bound(&self) -> Skew {
         let whole = u128::from(WHOLE.unsigned_abs());
         let bound = whole * u128::from(self.margin) / u128::from(self.lease * 2 - self.margin);
@@ -108,7 +110,8 @@ impl Setting {
         Skew::try_from(bound).map_or(0, |bound| (bound - 2).max(0))
     }
 
-    /// How long the end of a run takes, in which nothing goes wrong: time to elect, time to agree, time to be quiet.
+    /// How long the end of a run takes, in which nothing goes wrong: time to elect, time to agree,
+    /// time to be quiet.
     pub fn calm(&self) -> Span {
         self.lease * 16
     }

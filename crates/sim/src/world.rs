@@ -1,8 +1,9 @@
-//! The world: processes, a database, resources and everything between them, one event after the other.
+//! The world: processes, a database, resources and everything between them, one event after the
+//! other.
 //!
 //! Assumes: a story that says what goes wrong, and chance from its seed.
-//! Promises: the same story gives the same history, byte for byte. No decision about leadership is made here: all of them
-//! are made by the shipping code of `incumbent-protocol`.
+//! Promises: the same story gives the same history, byte for byte. No decision about leadership is
+//! made here: all of them are made by the shipping code of `incumbent-protocol`.
 
 use incumbent_protocol::history;
 use incumbent_protocol::identity::{CandidateName, ElectionName, NameError};

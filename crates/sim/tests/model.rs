@@ -1,7 +1,8 @@
 //! Complete state spaces of small worlds over the shipping `lease` protocol.
 //!
-//! The numbers of states are asserted: a change of the protocol or of the model that changes them must be looked at, and
-//! the new numbers written down. Larger worlds run through the simulator's program.
+//! The numbers of states are asserted: a change of the protocol or of the model that changes them
+//! must be looked at, and the new numbers written down. Larger worlds run through the simulator's
+//! program.
 
 #[path = "model/flaws.rs"]
 mod flaws;

@@ -40,8 +40,8 @@ fn suspicion_by_elapsed_time_keeps_the_theorem_under_both_timers() {
     }
 }
 
-/// What each round of A and of B takes, in milliseconds: B misses its rounds and is evicted, comes back just after A's
-/// round, and A's next round is late.
+/// What each round of A and of B takes, in milliseconds: B misses its rounds and is evicted, comes
+/// back just after A's round, and A's next round is late.
 fn script() -> Schedule {
     Schedule::Script(vec![vec![10, 10, 10, 10, 10, 10, 600], vec![10, 10, 5_560, 10, 10, 10, 10]])
 }

@@ -5,7 +5,8 @@ use incumbent_sim::clock::SECOND;
 use incumbent_sim::plant::Plant;
 use incumbent_sim::run::{Plan, run};
 
-/// Makes a mistake in one world after the other, until one of the promises is broken that it must break.
+/// Makes a mistake in one world after the other, until one of the promises is broken that it must
+/// break.
 fn assert_caught(plant: Plant, promises: &[&str]) {
     assert!(plant.is_available(), "tests are built with the feature `planted`");
     for seed in 0..1_000 {

@@ -1,5 +1,5 @@
-//! Stories that once broke a promise: they are told again for ever, and keep it. And stories that still break one, so
-//! that nobody forgets them: whoever closes such a gap moves its file.
+//! Stories that once broke a promise: they are told again for ever, and keep it. And stories that
+//! still break one, so that nobody forgets them: whoever closes such a gap moves its file.
 
 use std::path::PathBuf;
 

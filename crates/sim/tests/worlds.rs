@@ -1,4 +1,5 @@
-//! Some hundred worlds, each with its own faults, in which every promise is kept; and what the token prevents.
+//! Some hundred worlds, each with its own faults, in which every promise is kept; and what the
+//! token prevents.
 
 use incumbent_sim::clock::SECOND;
 use incumbent_sim::plant::Plant;

@@ -49,7 +49,8 @@ fn status_names_nobody_once_the_leader_let_go() {
 fn status_names_nobody_once_the_leader_is_dead() {
     let desk = Desk::new();
     drop(desk.leader("alice"));
-    // The guard and the command follow the supervisor within moments; the last of them takes the proof of life along.
+    // The guard and the command follow the supervisor within moments; the last of them takes the
+    // proof of life along.
     let seen = until("the proof of death", || {
         let ended = desk.ask(&["status", "--json"]);
         (ended.code == 1).then(|| ended.json())

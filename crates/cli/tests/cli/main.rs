@@ -1,7 +1,8 @@
 //! The program as a user meets it: every test starts the real binary.
 //!
 //! Assumes: a Unix system with `sh` and `bash`.
-//! Promises: nothing of the user's own environment matters; every process that was started is gone at the end.
+//! Promises: nothing of the user's own environment matters; every process that was started is gone
+//! at the end.
 
 mod audit;
 mod completions;

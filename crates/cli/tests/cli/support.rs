@@ -1,7 +1,8 @@
 //! A desk to work at: a folder, a home without settings, and the program.
 //!
 //! Assumes: nothing.
-//! Promises: the environment is clean of this program's variables; whatever was started is killed when it is dropped.
+//! Promises: the environment is clean of this program's variables; whatever was started is killed
+//! when it is dropped.
 
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};

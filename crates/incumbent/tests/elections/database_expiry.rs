@@ -1,4 +1,5 @@
-//! `expiry = database`: the store's clock says that a lease has run out, so that a newcomer need not watch for one.
+//! `expiry = database`: the store's clock says that a lease has run out, so that a newcomer need
+//! not watch for one.
 
 use std::time::Duration;
 

@@ -1,6 +1,7 @@
 //! Real processes that are killed and stopped.
 //!
-//! Assumes: the test program can start itself again with the name of one test, which then plays the holder.
+//! Assumes: the test program can start itself again with the name of one test, which then plays the
+//! holder.
 //! Promises: holders are killed with whoever started them.
 
 use std::io::{BufRead, BufReader, Write};
@@ -74,7 +75,8 @@ impl Holder {
         self.process.wait().expect("is dead");
     }
 
-    /// Stops it, but not in the middle of a write: SQLite's lock would stay with it, and nobody could write at all.
+    /// Stops it, but not in the middle of a write: SQLite's lock would stay with it, and nobody
+    /// could write at all.
     pub(crate) async fn pause(&self, place: &Place) {
         let mut other = place.connect_for(Duration::from_millis(500)).await;
         loop {

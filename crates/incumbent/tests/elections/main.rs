@@ -1,8 +1,8 @@
-//! Elections on real SQLite files: several backends on one file act as several candidates, and where a death must be
-//! real, other processes do.
+//! Elections on real SQLite files: several backends on one file act as several candidates, and
+//! where a death must be real, other processes do.
 //!
-//! Assumes: a machine that may be slow. Promises: no test asks that something be fast; each waits for what it wants, and
-//! only what must *not* happen too early is compared with a clock.
+//! Assumes: a machine that may be slow. Promises: no test asks that something be fast; each waits
+//! for what it wants, and only what must *not* happen too early is compared with a clock.
 
 mod blocking;
 mod campaign;

@@ -33,7 +33,8 @@ async fn beats(store: &mut SqliteConnection) -> (u64, u64) {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_thousand_elections_cost_one_statement_a_beat() {
     let place = Place::new();
-    // A beat that a test can wait for, and a timeout that a thousand claims at once fit into on a slow day.
+    // A beat that a test can wait for, and a timeout that a thousand claims at once fit into on a
+    // slow day.
     let lease = Duration::from_mins(1);
     let config = config("one", lease).beat(Duration::from_millis(300)).timeout(lease / 3);
     let backend = place.open(&config).await;

@@ -26,7 +26,8 @@ async fn open(pool: &SqlitePool, name: &str, lease: Duration) -> Backend {
     Backend::with_sqlite_pool(pool.clone(), &config(name, lease)).await.expect("opens")
 }
 
-/// Leads with one candidate, waits with the other, hands over; the user's own table stays usable in between.
+/// Leads with one candidate, waits with the other, hands over; the user's own table stays usable in
+/// between.
 async fn hand_over(pool: &SqlitePool) {
     sqlx::raw_sql("CREATE TABLE mine (value INTEGER)").execute(pool).await.expect("creates");
     let (one, two) = (open(pool, "one", LONG).await, open(pool, "two", LONG).await);

@@ -63,7 +63,8 @@ async fn a_way_to_forcibly_assume_leadership_for_a_specific_node() {
     order.await.expect("taken over");
     assert_eq!(soon("the loss", leadership.lost()).await, Reason::Deposed);
     drop(leadership);
-    assert!(won(forced).await.is_valid());
+    let forced = won(forced).await;
+    assert!(forced.is_valid());
     let leader = seven.leader().await.expect("a look").expect("a leader");
     assert_eq!(leader.id.name.as_str(), "my_service_number_12");
 }

@@ -1,6 +1,7 @@
 //! What the tests share: a place with a database, candidates in it, and patience.
 //!
-//! Assumes: nothing. Promises: whoever waits here for something that never comes fails with its name.
+//! Assumes: nothing. Promises: whoever waits here for something that never comes fails with its
+//! name.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;

@@ -72,7 +72,8 @@ async fn deaths_and_expiries_are_kept_too() {
     let last = lead(&two).await;
     let terms = two.backend().terms(BILLING, 10).await.expect("terms");
     assert_eq!(terms[0].term, last.term());
-    // A stop of the whole machine could let the killed one's lease run out before its death is seen: not within this lease.
+    // A stop of the whole machine could let the killed one's lease run out before its death is
+    // seen: not within this lease.
     assert_eq!(
         words(&terms),
         [

@@ -97,6 +97,22 @@ pub struct Claim {
     pub opening: Opening,
 }
 
+impl Claim {
+    /// The row as it stands once the claim is written.
+    pub fn record(&self) -> Record {
+        Record {
+            state: State::Held,
+            holder: self.candidate.clone(),
+            term: self.term,
+            beat: 0,
+            rules: self.rules,
+            since: self.since,
+            beaten_at: self.since,
+            successor: None,
+        }
+    }
+}
+
 impl Bid {
     /// Whether this bid may become a term, given what the store holds.
     pub fn decide(&self, snapshot: &Snapshot) -> Result<Claim, Refusal> {

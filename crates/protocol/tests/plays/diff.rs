@@ -1,8 +1,10 @@
 //! What differs between two texts, line by line.
 //!
-//! Assumes: texts of at most a few hundred lines. Promises: the fewest lines marked that explain the difference.
+//! Assumes: texts of at most a few hundred lines. Promises: the fewest lines marked that explain
+//! the difference.
 
-/// The second text, with `-` before lines that only the first has and `+` before lines that only the second has.
+/// The second text, with `-` before lines that only the first has and `+` before lines that only
+/// the second has.
 pub(crate) fn diff(old: &str, new: &str) -> String {
     let (old, new): (Vec<&str>, Vec<&str>) = (old.lines().collect(), new.lines().collect());
     let common = common_below(&old, &new);

@@ -8,8 +8,8 @@
 //! what they print, up to the next empty line
 //! ```
 //!
-//! Assumes: transcripts have no empty lines. Promises: a script that is parsed and written again is unchanged, but for
-//! the transcripts that were replaced.
+//! Assumes: transcripts have no empty lines. Promises: a script that is parsed and written again is
+//! unchanged, but for the transcripts that were replaced.
 
 /// The line between commands and transcript.
 const RULE: &str = "----";

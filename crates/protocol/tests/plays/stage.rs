@@ -1,6 +1,7 @@
 //! The commands of a play.
 //!
-//! Assumes: one election, one store. Promises: an unknown command or a bad argument ends the play with its line.
+//! Assumes: one election, one store. Promises: an unknown command or a bad argument ends the play
+//! with its line.
 
 use core::time::Duration;
 

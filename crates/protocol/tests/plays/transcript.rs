@@ -1,6 +1,7 @@
 //! How a log reads: one line for each thing worth telling, with true time and name.
 //!
-//! Assumes: terms are numbered by the order in which they began. Promises: the same log gives the same lines.
+//! Assumes: terms are numbered by the order in which they began. Promises: the same log gives the
+//! same lines.
 
 use core::time::Duration;
 

@@ -74,7 +74,8 @@ pub(crate) fn strategy_with_a_store_that_goes_back() -> impl Strategy<Value = Ch
         1 => Just(Step::RestoreStore),
         1 => Just(Step::LoseStore),
     ];
-    // Here the store's clock must not be stepped: it is what keeps terms growing when the row is gone.
+    // Here the store's clock must not be stepped: it is what keeps terms growing when the row is
+    // gone.
     chaos(forgetting.prop_filter("steady", |s| !matches!(s, Step::SetStoreClock(_))).boxed())
 }
 
@@ -109,7 +110,8 @@ impl Chaos {
         }
     }
 
-    /// Ends all trouble: ways are mended, everyone runs and wants to lead, nothing old is under way.
+    /// Ends all trouble: ways are mended, everyone runs and wants to lead, nothing old is under
+    /// way.
     pub(crate) fn heal(world: &mut World) {
         for process in &mut world.processes {
             process.post.heal();
@@ -125,8 +127,8 @@ impl Chaos {
         }
     }
 
-    /// How long a mended world may be without a leader: the stated bound and one beat, on the slowest clock. A reserved
-    /// term, and work that is slow to stop, each add their own time.
+    /// How long a mended world may be without a leader: the stated bound and one beat, on the
+    /// slowest clock. A reserved term, and work that is slow to stop, each add their own time.
     pub(crate) fn patience(&self, world: &World) -> Duration {
         let timing = self.timing();
         let reserved = world.store.record().is_some_and(|record| record.successor.is_some());

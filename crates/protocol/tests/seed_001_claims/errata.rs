@@ -15,8 +15,9 @@ use crate::service::Services;
 use crate::support::log::What;
 use crate::support::{ms, referee};
 
-/// The upsert is right only where assignments are evaluated from left to right; elsewhere a takeover keeps the old time of
-/// the last beat, and the next contender steals the leadership at once. Here a takeover is one fresh row.
+/// The upsert is right only where assignments are evaluated from left to right; elsewhere a
+/// takeover keeps the old time of the last beat, and the next contender steals the leadership at
+/// once. Here a takeover is one fresh row.
 #[test]
 fn a_takeover_leaves_a_fresh_beat_so_that_nobody_steals_it() {
     for expiry in [Expiry::Observed, Expiry::Database] {
@@ -34,7 +35,8 @@ fn a_takeover_leaves_a_fresh_beat_so_that_nobody_steals_it() {
     }
 }
 
-/// The queries for the leader ignore the time of the last beat, so that a dead leader is named until somebody takes over.
+/// The queries for the leader ignore the time of the last beat, so that a dead leader is named
+/// until somebody takes over.
 #[test]
 fn a_dead_leader_is_not_named_once_its_lease_has_run_out() {
     let mut services = Services::of(1, Expiry::Observed);
@@ -54,7 +56,8 @@ fn an_election_without_a_row_is_vacant() {
     assert_eq!(services.sight(), Sight::Vacant);
 }
 
-/// With times of whole seconds and a count of changed rows, the second of two beats in one second looks like a loss.
+/// With times of whole seconds and a count of changed rows, the second of two beats in one second
+/// looks like a loss.
 #[test]
 fn beating_twice_at_one_instant_keeps_leading() {
     let mut services = Services::of(1, Expiry::Observed);
@@ -71,8 +74,9 @@ fn beating_twice_at_one_instant_keeps_leading() {
     }
 }
 
-/// `replace into` hands the row to a service that may be dead, and blocks everyone for a whole timeout after each order. Here
-/// the order ends one term and reserves one; two leases later at most, anyone may lead.
+/// `replace into` hands the row to a service that may be dead, and blocks everyone for a whole
+/// timeout after each order. Here the order ends one term and reserves one; two leases later at
+/// most, anyone may lead.
 #[test]
 fn a_forced_candidate_that_is_dead_does_not_block_for_ever() {
     for expiry in [Expiry::Observed, Expiry::Database] {
@@ -87,8 +91,8 @@ fn a_forced_candidate_that_is_dead_does_not_block_for_ever() {
     }
 }
 
-/// `replace into` makes a second leader while the first still acts. Here the order says for how long that may be, and the new
-/// leader comes after it.
+/// `replace into` makes a second leader while the first still acts. Here the order says for how
+/// long that may be, and the new leader comes after it.
 #[test]
 fn a_forced_leader_waits_until_the_old_one_has_stopped() {
     let mut services = Services::of(2, Expiry::Observed);
@@ -103,7 +107,8 @@ fn a_forced_leader_waits_until_the_old_one_has_stopped() {
     assert_eq!(referee::judge(&services.world.log), Ok(()));
 }
 
-/// The document's leader believes in itself until the database tells it otherwise, however long that takes.
+/// The document's leader believes in itself until the database tells it otherwise, however long
+/// that takes.
 #[test]
 fn a_leader_that_cannot_reach_the_store_stops_by_its_own_clock() {
     let mut services = Services::of(2, Expiry::Observed);
@@ -123,8 +128,9 @@ fn a_leader_that_cannot_reach_the_store_stops_by_its_own_clock() {
     assert_eq!(referee::judge(&services.world.log), Ok(()));
 }
 
-/// The document has no number that a resource could check. Here every leadership has one, and it grows: after a resignation, an
-/// order, a crash of everyone, a lost store and a wall clock that was set back.
+/// The document has no number that a resource could check. Here every leadership has one, and it
+/// grows: after a resignation, an order, a crash of everyone, a lost store and a wall clock that
+/// was set back.
 #[test]
 fn every_leadership_has_a_token_above_all_before() {
     let mut services = Services::of(2, Expiry::Observed);
@@ -150,7 +156,8 @@ fn every_leadership_has_a_token_above_all_before() {
     assert_eq!(services.leaders().len(), 1);
 }
 
-/// `delete from service_election` hits whoever leads by then. An order may name the term that it is meant for.
+/// `delete from service_election` hits whoever leads by then. An order may name the term that it is
+/// meant for.
 #[test]
 fn an_order_for_one_leader_never_hits_its_successor() {
     let mut services = Services::of(2, Expiry::Observed);
@@ -166,7 +173,8 @@ fn an_order_for_one_leader_never_hits_its_successor() {
     assert_eq!(services.leaders(), ["service_1"]);
 }
 
-/// The deposed leader is as likely as anyone to win the re-election that was meant to be rid of it. Here it waits.
+/// The deposed leader is as likely as anyone to win the re-election that was meant to be rid of it.
+/// Here it waits.
 #[test]
 fn the_demoted_leader_lets_others_go_first() {
     let mut services = Services::of(2, Expiry::Observed);

@@ -1,6 +1,7 @@
 //! Services as the document speaks of them: `service_0`, `service_1`, each trying to lead.
 //!
-//! Assumes: the document's timeout of 20 seconds. Promises: every query of the document has its counterpart here.
+//! Assumes: the document's timeout of 20 seconds. Promises: every query of the document has its
+//! counterpart here.
 
 use core::time::Duration;
 

@@ -32,7 +32,8 @@ impl Clock {
         Time::from_nanos(self.reading + u64::try_from(ran).expect("a short play"))
     }
 
-    /// The first true instant at which it shows `reading` or more, if nothing is done to it until then.
+    /// The first true instant at which it shows `reading` or more, if nothing is done to it until
+    /// then.
     pub(crate) fn reaches(&self, reading: Time) -> Duration {
         let ahead = u128::from(reading.as_nanos().saturating_sub(self.reading));
         let wait = (ahead * u128::from(TRUE_RATE)).div_ceil(u128::from(self.rate));

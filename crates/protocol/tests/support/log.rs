@@ -1,6 +1,7 @@
 //! What happened in a world, for transcripts and for the referee.
 //!
-//! Assumes: entries are written in the order of true time. Promises: nothing that the referee needs stands elsewhere.
+//! Assumes: entries are written in the order of true time. Promises: nothing that the referee needs
+//! stands elsewhere.
 
 use core::time::Duration;
 
@@ -24,7 +25,8 @@ pub(crate) struct Entry {
 pub(crate) enum What {
     /// A process began a life.
     Began,
-    /// It told something. `until` is the true end of the lease that it tells of, by its clock as it runs now.
+    /// It told something. `until` is the true end of the lease that it tells of, by its clock as it
+    /// runs now.
     Told { notice: Notice, until: Option<Duration> },
     /// It asked the store for something.
     Asked(Kind),

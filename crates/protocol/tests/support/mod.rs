@@ -1,7 +1,9 @@
-//! A small world for tests: a store in memory, clocks that disagree, processes that stop and die, and a referee.
+//! A small world for tests: a store in memory, clocks that disagree, processes that stop and die,
+//! and a referee.
 //!
 //! Assumes: one thread; true time is a [`Duration`](core::time::Duration) since the world began.
-//! Promises: the same calls give the same log, and nothing here decides who leads: that is the protocol's business.
+//! Promises: the same calls give the same log, and nothing here decides who leads: that is the
+//! protocol's business.
 
 #![allow(dead_code, reason = "every test binary takes the whole of this and uses its own part")]
 

@@ -1,6 +1,7 @@
 //! The way between a process and the store: what it does to a request and to its answer.
 //!
-//! Assumes: nothing. Promises: a fate is used once; when none is left, the way is what it usually is.
+//! Assumes: nothing. Promises: a fate is used once; when none is left, the way is what it usually
+//! is.
 
 use core::time::Duration;
 use std::collections::VecDeque;
@@ -38,7 +39,8 @@ pub(crate) enum Loss {
 /// What becomes of one request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Fate {
-    /// How long it travels. Longer than the timeout means that it takes effect after its sender gave up.
+    /// How long it travels. Longer than the timeout means that it takes effect after its sender
+    /// gave up.
     pub(crate) there: Duration,
     /// How long the answer travels.
     pub(crate) back: Duration,

@@ -1,6 +1,7 @@
 //! What will happen, in order.
 //!
-//! Assumes: nothing. Promises: earliest first; of two at one instant, the one that was queued first.
+//! Assumes: nothing. Promises: earliest first; of two at one instant, the one that was queued
+//! first.
 
 use core::time::Duration;
 use std::collections::BTreeMap;

@@ -1,9 +1,10 @@
 //! Judges the log of a world.
 //!
 //! Assumes: the log is complete and in order.
-//! Promises: an `Err` names the first rule that was broken, by whom and when. The work of a term counts as running from the
-//! notice of the gain until the work ended, the process died, its clock was doubted or the lease ran out, whichever comes
-//! first: not merely until the loss was told, because work takes time to stop.
+//! Promises: an `Err` names the first rule that was broken, by whom and when. The work of a term
+//! counts as running from the notice of the gain until the work ended, the process died, its clock
+//! was doubted or the lease ran out, whichever comes first: not merely until the loss was told,
+//! because work takes time to stop.
 
 use core::fmt::Write as _;
 use core::time::Duration;
@@ -43,7 +44,8 @@ pub(crate) fn at_most_one_lease(log: &[Entry]) -> Result<(), String> {
     Ok(())
 }
 
-/// In one life terms grow, every gain but the last is followed by exactly one loss, and a lost term stays lost.
+/// In one life terms grow, every gain but the last is followed by exactly one loss, and a lost term
+/// stays lost.
 pub(crate) fn every_gain_has_one_loss(log: &[Entry]) -> Result<(), String> {
     let mut held: BTreeMap<usize, Option<Term>> = BTreeMap::new();
     let mut newest: BTreeMap<usize, Term> = BTreeMap::new();

@@ -122,16 +122,7 @@ impl Store {
         match bid.decide(&snapshot) {
             Ok(claim) => {
                 assert_eq!(claim.expected, snapshot.mark(), "decided on what was shown");
-                self.record = Some(Record {
-                    state: State::Held,
-                    holder: claim.candidate.clone(),
-                    term: claim.term,
-                    beat: 0,
-                    rules: claim.rules,
-                    since: claim.since,
-                    beaten_at: snapshot.now,
-                    successor: None,
-                });
+                self.record = Some(claim.record());
                 self.replaced = None;
                 self.claims.push((at, claim.clone()));
                 Outcome::Committed(Done::Claimed(claim))

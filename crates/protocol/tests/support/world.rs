@@ -1,7 +1,8 @@
 //! Virtual time: processes, the store between them, and what is still under way.
 //!
-//! Assumes: nothing outside. Promises: events happen in the order of true time, and of their making where times are equal;
-//! a process is driven exactly as `Protocol` demands, and every request is answered exactly once.
+//! Assumes: nothing outside. Promises: events happen in the order of true time, and of their making
+//! where times are equal; a process is driven exactly as `Protocol` demands, and every request is
+//! answered exactly once.
 
 use core::time::Duration;
 

@@ -1,8 +1,10 @@
 //! After the last fault all candidates name the same leader within the stated bound.
 //!
-//! Assumes: whoever ran the run marks when nothing is broken any more, with the bound as an instant, and when something
-//! breaks again. A candidate takes part in an election if it ever told what it sees there, and has not closed or been killed.
-//! Promises: at the bound, two candidates that name different leaders, or one that names nobody, are told.
+//! Assumes: whoever ran the run marks when nothing is broken any more, with the bound as an
+//! instant, and when something breaks again. A candidate takes part in an election if it ever told
+//! what it sees there, and has not closed or been killed.
+//! Promises: at the bound, two candidates that name different leaders, or one that names nobody,
+//! are told.
 
 use incumbent_protocol::history::Event;
 use incumbent_protocol::time::Time;
@@ -28,7 +30,8 @@ struct View {
 
 impl Agreement {
     fn judge_those_due(&mut self, now: Time, clock: Clock, ended: bool, cast: &Cast) {
-        // All that happens at the very instant of the bound still counts, so it is judged when time has moved on.
+        // All that happens at the very instant of the bound still counts, so it is judged when time
+        // has moved on.
         let (passed, ahead) = std::mem::take(&mut self.due)
             .into_iter()
             .partition(|&(due, _, its)| its == clock && (due < now || ended && due == now));

@@ -1,10 +1,11 @@
 //! At every instant at most one candidate's lease is valid, per election.
 //!
 //! Assumes: clocks ran within the margin of each other.
-//! Promises: a lease counts from `Gained` until the first of: the last `valid_until` that was told; `Unsure`, until a
-//! renewal makes it sure again; `Lost`, unless the reason says that the rest of the lease is used for stopping; the end of
-//! that work. A successor that came by proof of death ends the lease of the dead, who then must not write again.
-//! Leases on different clocks cannot be compared; the pairs are counted.
+//! Promises: a lease counts from `Gained` until the first of: the last `valid_until` that was told;
+//! `Unsure`, until a renewal makes it sure again; `Lost`, unless the reason says that the rest of
+//! the lease is used for stopping; the end of that work. A successor that came by proof of death
+//! ends the lease of the dead, who then must not write again. Leases on different clocks cannot be
+//! compared; the pairs are counted.
 
 use std::collections::BTreeSet;
 
@@ -161,7 +162,8 @@ impl Ledger {
     /// What the reason of a new term says about the leases before it.
     fn succeed(&mut self, fact: &Fact<'_>, opening: Opening, dead: &mut Vec<Proof>) {
         match opening {
-            // The holder let go; it does so when its work has ended, and no line tells that by itself.
+            // The holder let go; it does so when its work has ended, and no line tells that by
+            // itself.
             Opening::Released => self.leases.retain(|l| !l.ending || l.work > 0),
             Opening::Died => {
                 let others = self.leases.iter().filter(|l| l.who != fact.who);
@@ -193,8 +195,8 @@ impl Ledger {
         self.leases.iter_mut().filter(of_it).for_each(change);
     }
 
-    /// Looks at the instant of the last event, all of which have been taken. Between events leases only end, so that the
-    /// instants in between need no look of their own.
+    /// Looks at the instant of the last event, all of which have been taken. Between events leases
+    /// only end, so that the instants in between need no look of their own.
     fn judge(&mut self, cast: &Cast, contest: Contest, finding: &mut Finding) {
         let Some(now) = self.now else { return };
         self.leases.retain(|lease| now < lease.until);

@@ -1,9 +1,9 @@
 //! After the last fault a leader stands within the stated bound, and goes on standing.
 //!
-//! Assumes: whoever ran the run marks when nothing is broken any more, with the bound as an instant, and when something
-//! breaks again.
-//! Promises: any instant between the bound and the end of the run, or the next fault, at which nobody's lease is valid is
-//! told, once per mark.
+//! Assumes: whoever ran the run marks when nothing is broken any more, with the bound as an
+//! instant, and when something breaks again.
+//! Promises: any instant between the bound and the end of the run, or the next fault, at which
+//! nobody's lease is valid is told, once per mark.
 
 use incumbent_protocol::history::Event;
 use incumbent_protocol::term::Term;

@@ -1,6 +1,8 @@
-//! A line of a history with its names already looked up, so that judges compare small numbers and not texts.
+//! A line of a history with its names already looked up, so that judges compare small numbers and
+//! not texts.
 //!
-//! Assumes: a candidate's opening line comes before its others; one that comes without is on a clock of no name.
+//! Assumes: a candidate's opening line comes before its others; one that comes without is on a
+//! clock of no name.
 //! Promises: equal names get equal numbers, in the order in which they first appear.
 
 use std::collections::BTreeMap;

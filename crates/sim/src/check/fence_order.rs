@@ -1,8 +1,10 @@
 //! A resource never accepts a deposed leader after its successor.
 //!
-//! Assumes: the lines of one resource come in the order of its decisions. Nothing about clocks, pauses or candidates.
-//! Promises: accepted tokens never go down, not even below one that the resource only refused by; one token is shown by
-//! one candidate incarnation, the one that gained the term; nobody is refused with a token newer than any the resource met.
+//! Assumes: the lines of one resource come in the order of its decisions. Nothing about clocks,
+//! pauses or candidates.
+//! Promises: accepted tokens never go down, not even below one that the resource only refused by;
+//! one token is shown by one candidate incarnation, the one that gained the term; nobody is refused
+//! with a token newer than any the resource met.
 
 use std::collections::BTreeMap;
 

@@ -1,7 +1,9 @@
 //! Every leadership that was told is ended by one loss, told once, and is never revived.
 //!
-//! Assumes: lines of one candidate come in the order in which it wrote them. A killed process tells no loss.
-//! Promises: after `Lost` no renewal and no second `Lost` of that term; no new gain before the last one's loss.
+//! Assumes: lines of one candidate come in the order in which it wrote them. A killed process tells
+//! no loss.
+//! Promises: after `Lost` no renewal and no second `Lost` of that term; no new gain before the last
+//! one's loss.
 
 use incumbent_protocol::history::Event;
 use incumbent_protocol::term::Term;

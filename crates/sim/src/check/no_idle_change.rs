@@ -1,8 +1,9 @@
 //! Where nothing happens, nothing changes.
 //!
-//! Assumes: whoever ran the run marked the spans in which nothing was broken, nobody gave orders, and every candidate had
-//! settled before.
-//! Promises: a gain, a loss or a doubt inside such a span is told. A mark for a fault ends the span.
+//! Assumes: whoever ran the run marked the spans in which nothing was broken, nobody gave orders,
+//! and every candidate had settled before.
+//! Promises: a gain, a loss or a doubt inside such a span is told. A mark for a fault ends the
+//! span.
 
 use incumbent_protocol::history::Event;
 use incumbent_protocol::time::Time;

@@ -1,8 +1,8 @@
 //! Nobody leads without a token, nor with one that it knows to be stale.
 //!
 //! Assumes: lines of one candidate come in the order in which it wrote them.
-//! Promises: whoever renews, loses or works under a term gained that term before; and no candidate gains or renews a term
-//! below one that it has already seen.
+//! Promises: whoever renews, loses or works under a term gained that term before; and no candidate
+//! gains or renews a term below one that it has already seen.
 
 use incumbent_protocol::history::Event;
 use incumbent_protocol::term::Term;

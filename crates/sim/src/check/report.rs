@@ -1,7 +1,8 @@
 //! What the judges say, for people and for programs.
 //!
 //! Assumes: nothing.
-//! Promises: a report never calls a property kept that it had no facts about, and it names what it could not judge.
+//! Promises: a report never calls a property kept that it had no facts about, and it names what it
+//! could not judge.
 
 use core::fmt;
 
@@ -55,7 +56,8 @@ pub struct Report {
     pub lines: u64,
     /// How many lines were cut short and left out.
     pub torn: usize,
-    /// How many pairs of leases stand on different clocks, so that only their terms could be compared.
+    /// How many pairs of leases stand on different clocks, so that only their terms could be
+    /// compared.
     pub not_comparable: u64,
 }
 

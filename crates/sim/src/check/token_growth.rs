@@ -1,9 +1,11 @@
 //! Terms strictly grow and are never used twice.
 //!
-//! Assumes: for the order in which terms are *gained*, that clocks ran within the margin of each other (a candidate that was
-//! suspended with its clock may hear of its term after its successor did). For all else nothing.
-//! Promises: no term belongs to two incarnations, whatever clocks they stand on and however often the store restarted;
-//! a store issues each term above all before it; what is gained was issued, if the store wrote what it issued.
+//! Assumes: for the order in which terms are *gained*, that clocks ran within the margin of each
+//! other (a candidate that was suspended with its clock may hear of its term after its successor
+//! did). For all else nothing.
+//! Promises: no term belongs to two incarnations, whatever clocks they stand on and however often
+//! the store restarted; a store issues each term above all before it; what is gained was issued, if
+//! the store wrote what it issued.
 
 use std::collections::BTreeMap;
 

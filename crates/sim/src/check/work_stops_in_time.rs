@@ -1,9 +1,10 @@
 //! Work that hangs below a leadership begins inside its lease and has ended when the lease does.
 //!
-//! Assumes: the process was running when its lease ended; one that was paused then (and whoever paused it says so) cannot
-//! stop its work, and only its token protects others. A killed process's work is dead with it.
-//! Promises: work that begins outside a sure and valid lease, that outlives its lease or a resignation, or that overlaps the
-//! work of a successor is told.
+//! Assumes: the process was running when its lease ended; one that was paused then (and whoever
+//! paused it says so) cannot stop its work, and only its token protects others. A killed process's
+//! work is dead with it.
+//! Promises: work that begins outside a sure and valid lease, that outlives its lease or a
+//! resignation, or that overlaps the work of a successor is told.
 
 use incumbent_protocol::history::Event;
 use incumbent_protocol::standing::Reason;

@@ -1,8 +1,9 @@
 //! Visits every state of a small world, breadth first.
 //!
-//! Assumes: two different states do not share a 64-bit fingerprint (among ten million that is a chance of one in
-//! four hundred thousand).
-//! Promises: the first problem found is one of the nearest, and comes with the steps that lead to it.
+//! Assumes: two different states do not share a 64-bit fingerprint (among ten million that is a
+//! chance of one in four hundred thousand).
+//! Promises: the first problem found is one of the nearest, and comes with the steps that lead to
+//! it.
 
 use core::fmt;
 use core::hash::{BuildHasherDefault, Hash, Hasher};

@@ -1,8 +1,10 @@
 //! One process of a small world: the shipping protocol, the driver around it, and the user on top.
 //!
-//! Assumes: the user keeps its work until it says so, and says so at any time after a loss was told.
-//! Promises: a hold counts as valid for as long as work may run under it: from the gain until the lease ends by the
-//! process's own clock or the user let go, whatever was told in between, except for times of doubt.
+//! Assumes: the user keeps its work until it says so, and says so at any time after a loss was
+//! told.
+//! Promises: a hold counts as valid for as long as work may run under it: from the gain until the
+//! lease ends by the process's own clock or the user let go, whatever was told in between, except
+//! for times of doubt.
 
 use incumbent_protocol::lease::candidacy::{Candidacy, Effect, Input, Notice, Ticket};
 use incumbent_protocol::lease::request::{Denied, Done, Opening, Request};

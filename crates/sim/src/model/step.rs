@@ -1,7 +1,7 @@
 //! What can happen next in a small world.
 //!
-//! Assumes: a process that is due acts before time goes on, unless it is paused. (To act later within the same tick changes
-//! nothing: it only sends a request, which may take any time anyway.)
+//! Assumes: a process that is due acts before time goes on, unless it is paused. (To act later
+//! within the same tick changes nothing: it only sends a request, which may take any time anyway.)
 //! Promises: every step that the budget allows is offered.
 
 use incumbent_protocol::identity::CandidateId;
@@ -147,7 +147,8 @@ impl State {
         (next != *self).then_some(next)
     }
 
-    /// How many requests and answers would be late if time passed now. What waits for a paused process is not.
+    /// How many requests and answers would be late if time passed now. What waits for a paused
+    /// process is not.
     fn lingering(&self) -> usize {
         let waits = |seat: &&Seat| {
             let flight = seat.flight.as_ref();

@@ -1,8 +1,8 @@
 //! The row of a small world, and what requests and orders do to it.
 //!
 //! Assumes: each call is one atomic step, as the protocol asks of every store.
-//! Promises: decides nothing; it asks the protocol's own decisions and writes what they say. Its clock stands still, which
-//! an observing challenger must not mind.
+//! Promises: decides nothing; it asks the protocol's own decisions and writes what they say. Its
+//! clock stands still, which an observing challenger must not mind.
 
 use incumbent_protocol::identity::CandidateId;
 use incumbent_protocol::lease::order::Order;
@@ -73,7 +73,8 @@ impl Store {
         true
     }
 
-    /// Loses the row, and knows it: a new store in the place of an old one. Its clock is later than any term before.
+    /// Loses the row, and knows it: a new store in the place of an old one. Its clock is later than
+    /// any term before.
     pub fn lose(&mut self) {
         self.record = None;
         self.replaced = Some(StoreTime::from_micros(1_000));
@@ -94,16 +95,7 @@ impl Store {
         self.replaced = None;
         self.repeated |= self.newest.is_some_and(|newest| claim.term <= newest);
         self.newest = self.newest.max(Some(claim.term));
-        self.record = Some(Record {
-            state: State::Held,
-            holder: claim.candidate.clone(),
-            term: claim.term,
-            beat: 0,
-            rules: claim.rules,
-            since: claim.since,
-            beaten_at: claim.since,
-            successor: None,
-        });
+        self.record = Some(claim.record());
     }
 
     fn beat(&mut self, holding: &Holding, state: State) {

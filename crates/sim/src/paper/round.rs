@@ -46,7 +46,8 @@ pub struct Process {
     leads: bool,
     force_exclusive: bool,
     history: VecDeque<Descriptors>,
-    /// For the rule of elapsed time: each counter, and when it was first heard at its present value.
+    /// For the rule of elapsed time: each counter, and when it was first heard at its present
+    /// value.
     heard: BTreeMap<u64, (u64, u64)>,
     round_time: u64,
     lease_start: u64,

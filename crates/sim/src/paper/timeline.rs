@@ -1,7 +1,8 @@
 //! Processes that take rounds, one after the other, and what is told of them.
 //!
 //! Assumes: a schedule that says how late each round begins and how long its transaction takes.
-//! Promises: the history of leases is judged by the same judges as everything else; the play is for people.
+//! Promises: the history of leases is judged by the same judges as everything else; the play is for
+//! people.
 
 use std::fmt::Write;
 
@@ -21,7 +22,8 @@ use crate::random::Random;
 pub enum Timer {
     /// A round time after the last one ended, as printed.
     AfterEach,
-    /// At a fixed rate; rounds that were missed are made up for in a burst, as many timers do by default.
+    /// At a fixed rate; rounds that were missed are made up for in a burst, as many timers do by
+    /// default.
     Bursting,
 }
 
@@ -30,7 +32,8 @@ pub enum Timer {
 pub enum Schedule {
     /// By chance: most rounds take some milliseconds, some are late by up to a few round times.
     Seed(Random),
-    /// By script: for each process, what each of its rounds takes in milliseconds; then `10` for ever.
+    /// By script: for each process, what each of its rounds takes in milliseconds; then `10` for
+    /// ever.
     Script(Vec<Vec<u64>>),
 }
 

@@ -1,8 +1,8 @@
 //! Draws settings and faults.
 //!
 //! Assumes: chance from the seed alone.
-//! Promises: kinds of fault that together break what is promised are not drawn together: a database that loses writes
-//! keeps its clock, because terms then rest on it.
+//! Promises: kinds of fault that together break what is promised are not drawn together: a database
+//! that loses writes keeps its clock, because terms then rest on it.
 
 use incumbent_protocol::rules::Expiry;
 
@@ -128,7 +128,8 @@ pub(super) fn faults(random: &mut Random, setting: &Setting) -> Vec<Fault> {
 fn fits(kind: Kind, setting: &Setting, drawn: &[Kind]) -> bool {
     match kind {
         _ if kind.is_beyond() => !setting.even_clocks,
-        // Where the database's clock decides, it must not be set; and terms outlive lost writes only by that clock.
+        // Where the database's clock decides, it must not be set; and terms outlive lost writes
+        // only by that clock.
         Kind::StoreStep => setting.expiry == Expiry::Observed,
         Kind::Rollback | Kind::Delete => !drawn.contains(&Kind::StoreStep),
         // Who keeps a shorter lease than a lost row said cannot know how long to wait.
@@ -186,7 +187,8 @@ fn fault(random: &mut Random, setting: &Setting, kind: Kind, at: At) -> Fault {
     Fault { at, kind, target, span, level }
 }
 
-/// Where in its work a process is hit: anywhere, before a request leaves, before an answer is taken.
+/// Where in its work a process is hit: anywhere, before a request leaves, before an answer is
+/// taken.
 fn boundary(random: &mut Random) -> i64 {
     [0, 0, 1, 2][random.index(4)]
 }

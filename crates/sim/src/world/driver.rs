@@ -1,7 +1,8 @@
 //! What a driver does for a process: stamps, sends, waits, gives up, and hands on what it hears.
 //!
 //! Assumes: nothing but the clock and the sockets of its own process.
-//! Promises: one request at a time per election; stamped before sending and after receiving; what it cannot tell is unknown.
+//! Promises: one request at a time per election; stamped before sending and after receiving; what
+//! it cannot tell is unknown.
 
 use core::time::Duration;
 
@@ -50,7 +51,8 @@ impl World<'_> {
         self.arm(number);
     }
 
-    /// Whether the process can take an event now. One that has stopped keeps it; one that has ended throws it away.
+    /// Whether the process can take an event now. One that has stopped keeps it; one that has ended
+    /// throws it away.
     fn is_to_run(&mut self, number: u8, life: u32, event: Event) -> bool {
         let process = &mut self.processes[usize::from(number)];
         let lives = process.up && process.life == life;

@@ -1,7 +1,8 @@
 //! How each kind of fault comes about, and how it goes away.
 //!
 //! Assumes: the story names processes and elections that exist.
-//! Promises: a fault counts as fired only if it did something; each that lasts can be taken away alone.
+//! Promises: a fault counts as fired only if it did something; each that lasts can be taken away
+//! alone.
 
 use incumbent_protocol::history;
 use incumbent_protocol::identity::CandidateName;
@@ -95,8 +96,8 @@ impl World<'_> {
         match fault.kind {
             Kind::WallStep => clock.step_wall(fault.level),
             Kind::ClockLeap => {
-                // Whoever leaps ahead lets go too early. What was said about its lease stands: nobody else may use
-                // the rest of it.
+                // Whoever leaps ahead lets go too early. What was said about its lease stands:
+                // nobody else may use the rest of it.
                 clock.leap(self.now, fault.span);
                 self.arm(small(fault.target));
                 return;

@@ -1,8 +1,8 @@
 //! How a world heals, and what is due from then on.
 //!
 //! Assumes: the story has no fault after this.
-//! Promises: everything that was broken works; every process runs and wants to lead; and the history says by when somebody
-//! must lead and when all must know.
+//! Promises: everything that was broken works; every process runs and wants to lead; and the
+//! history says by when somebody must lead and when all must know.
 
 use incumbent_protocol::history;
 use incumbent_protocol::lease::candidacy::Wish;
@@ -62,8 +62,9 @@ impl World<'_> {
         self.wish_all(number, Wish::Lead);
     }
 
-    /// By when somebody must lead: what `Timing::failover_bound` says once the store answers, on the slowest clock, and
-    /// before that the time in which a request of the broken world is given up and another one is made.
+    /// By when somebody must lead: what `Timing::failover_bound` says once the store answers, on
+    /// the slowest clock, and before that the time in which a request of the broken world is given
+    /// up and another one is made.
     fn leader_due(&self, election: usize) -> At {
         let setting = &self.story.setting;
         let bound = self.timing.failover_bound();

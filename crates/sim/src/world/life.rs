@@ -92,7 +92,8 @@ impl World<'_> {
         self.scribe.line(self.now, &process.id, history::Event::Resumed);
         self.restate(number);
         let deferred = core::mem::take(&mut self.processes[usize::from(number)].deferred);
-        // A driver may look at its timers first or at its sockets first; in the end it looks at both.
+        // A driver may look at its timers first or at its sockets first; in the end it looks at
+        // both.
         if self.random.percent(50) {
             self.wake_now(number, life);
         }
@@ -105,7 +106,8 @@ impl World<'_> {
         self.arm(number);
     }
 
-    /// A clock that changed its ways makes a lease end at another instant than it was said to: says so.
+    /// A clock that changed its ways makes a lease end at another instant than it was said to: says
+    /// so.
     pub(super) fn restate(&mut self, number: u8) {
         let process = &mut self.processes[usize::from(number)];
         if !process.up || process.frozen.is_some() {

@@ -9,7 +9,8 @@ use incumbent_protocol::time::Time;
 use crate::check::{Report, Violation};
 use crate::clock::At;
 
-/// A leader counts as deposed only on the word of the store: an outcome that nobody can tell deposes nobody.
+/// A leader counts as deposed only on the word of the store: an outcome that nobody can tell
+/// deposes nobody.
 const DEPOSED_BY_STORE: &str = "deposed_by_store";
 
 /// A renewal and a takeover of the same mark never both succeed.
@@ -24,7 +25,8 @@ pub(super) struct Oaths {
 }
 
 impl Oaths {
-    /// Somebody was told that the outcome of its request is unknown; `deposed` if it stopped leading for that.
+    /// Somebody was told that the outcome of its request is unknown; `deposed` if it stopped
+    /// leading for that.
     pub(super) fn told_unknown(&mut self, at: At, who: &impl ToString, deposed: bool) {
         self.unknowns += 1;
         if deposed {
@@ -36,7 +38,8 @@ impl Oaths {
         }
     }
 
-    /// A takeover was written: it was decided on one mark, and replaced another if something went wrong.
+    /// A takeover was written: it was decided on one mark, and replaced another if something went
+    /// wrong.
     pub(super) fn taken_over(
         &mut self,
         at: At,

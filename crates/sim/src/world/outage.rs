@@ -1,8 +1,8 @@
 //! How the database goes away and comes back, with everything that it had or with less.
 //!
 //! Assumes: nothing.
-//! Promises: what was committed survives a kill; what was not is gone, or was kept unanswered; a restart never shortens
-//! an outage that is under way.
+//! Promises: what was committed survives a kill; what was not is gone, or was kept unanswered; a
+//! restart never shortens an outage that is under way.
 
 use incumbent_protocol::outcome::Outcome;
 
@@ -42,7 +42,8 @@ impl World<'_> {
         self.queue.push(self.store.down_until, Event::StoreUp);
     }
 
-    /// The database is killed: what was not committed is gone, except that a commit may have been kept unanswered.
+    /// The database is killed: what was not committed is gone, except that a commit may have been
+    /// kept unanswered.
     pub(super) fn kill_store(&mut self, refuses: bool) {
         self.store.up = false;
         self.store.refuses = refuses;

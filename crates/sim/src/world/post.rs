@@ -1,7 +1,8 @@
 //! Mail between processes and the database: how it leaves, passes, and comes back.
 //!
 //! Assumes: a request was stamped before it comes here.
-//! Promises: whatever becomes of a mail, it is counted as the fault that did it; a mail that is lost is forgotten.
+//! Promises: whatever becomes of a mail, it is counted as the fault that did it; a mail that is
+//! lost is forgotten.
 
 use core::time::Duration;
 
@@ -166,8 +167,8 @@ impl World<'_> {
         }
     }
 
-    /// Whether a mail was sent to a database that is gone, or left before everything healed and comes later than a
-    /// healthy link would bring it.
+    /// Whether a mail was sent to a database that is gone, or left before everything healed and
+    /// comes later than a healthy link would bring it.
     pub(super) fn is_out_of_date(&self, id: MailId) -> bool {
         let Some(mail) = self.mails.get(id) else {
             return true;

@@ -1,7 +1,8 @@
 //! What the database does with requests: locks, decides, commits, answers, or fails to.
 //!
 //! Assumes: a request is one transaction; a crash keeps what was committed and nothing else.
-//! Promises: the decision is taken on what the transaction read, and the write is guarded by the mark that it read.
+//! Promises: the decision is taken on what the transaction read, and the write is guarded by the
+//! mark that it read.
 
 use incumbent_protocol::history;
 use incumbent_protocol::lease::request::{Bid, Denied, Done, Request};
@@ -138,8 +139,8 @@ impl World<'_> {
         }
     }
 
-    /// A client that decides inside its transaction may be stopped there, with its locks held. The database gives it
-    /// a lease's time.
+    /// A client that decides inside its transaction may be stopped there, with its locks held. The
+    /// database gives it a lease's time.
     fn waits_for_its_client(&mut self, id: MailId) -> Option<Span> {
         let setting = &self.story.setting;
         let mail = self.mails.get(id)?;
@@ -192,7 +193,8 @@ impl World<'_> {
         }
     }
 
-    /// Writes a new term if the mark it was decided on still stands; else decides again, on what stands now.
+    /// Writes a new term if the mark it was decided on still stands; else decides again, on what
+    /// stands now.
     fn take_over(
         &mut self,
         election: usize,

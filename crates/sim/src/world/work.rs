@@ -1,8 +1,9 @@
-//! Work below a leadership: it writes to the resource of its election, and stops when the leadership ends.
+//! Work below a leadership: it writes to the resource of its election, and stops when the
+//! leadership ends.
 //!
 //! Assumes: whoever supervises it hears the notices of its candidacy.
-//! Promises: it checks before it acts, as work should; and it is slow between the two, as work is. So it tries to write
-//! after its lease ended, which only the token prevents.
+//! Promises: it checks before it acts, as work should; and it is slow between the two, as work is.
+//! So it tries to write after its lease ended, which only the token prevents.
 
 use incumbent_protocol::history;
 use incumbent_protocol::lease::candidacy::Input;

@@ -1,4 +1,5 @@
-//! `incumbent-sim ledger` and `incumbent-sim planted`: what was simulated, and which mistakes would be noticed.
+//! `incumbent-sim ledger` and `incumbent-sim planted`: what was simulated, and which mistakes would
+//! be noticed.
 
 use std::process::Command;
 

@@ -1,7 +1,9 @@
-//! `incumbent-sim`: breaks the protocols on purpose, in simulated worlds, and says whether they kept their promises.
+//! `incumbent-sim`: breaks the protocols on purpose, in simulated worlds, and says whether they
+//! kept their promises.
 //!
 //! Assumes: nothing about the machine; a run depends on its seeds alone.
-//! Promises: exit code 0 if every promise was kept, 1 if one was broken, 2 if the question made no sense.
+//! Promises: exit code 0 if every promise was kept, 1 if one was broken, 2 if the question made no
+//! sense.
 //!
 //! - `args`: what can be asked
 //! - `run`, `replay`, `shrink`, `meta`, `ledger`: the commands

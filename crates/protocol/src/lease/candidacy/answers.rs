@@ -1,0 +1,173 @@
+//! What a candidacy makes of the answers of a store.
+//!
+//! Assumes: an answer belongs to the request that was under way, and says whether the clock jumped
+//! since that was sent.
+//! Promises: an unknown outcome changes nothing but when to ask again; an answer in doubt earns no
+//! lease and proves no death.
+
+use super::{Candidacy, Notice, Place, UnderWay, Wish};
+use crate::lease::Lease;
+use crate::lease::request::{Claim, Denied, Done, Refusal};
+use crate::lease::row::{Leader, Snapshot};
+use crate::observation::Observation;
+use crate::outcome::Outcome;
+use crate::planted::{self, Bug};
+use crate::standing::Reason;
+use crate::time::{AskedAt, HeardAt, Time};
+
+impl Candidacy {
+    pub(super) fn answered(
+        &mut self,
+        now: Time,
+        asked: &UnderWay,
+        asked_at: AskedAt,
+        heard_at: HeardAt,
+        outcome: Outcome<Done, Denied>,
+    ) {
+        // What was heard may have been stamped before the clock jumped; it was heard by now.
+        let heard_at = if asked.doubted { HeardAt::after_answer(now) } else { heard_at };
+        match outcome {
+            Outcome::Committed(Done::Claimed(claim)) if asked.doubted => {
+                // Even the suspicion behind it is in doubt: whoever led may still do so for a lease,
+                // and what is let go of can be claimed at once.
+                let patience = self.patience();
+                self.owe(now, &claim);
+                self.cadence.retry_at(now + patience);
+            }
+            // Neither sure nor refused: the next renewal, due at once, counts from after the jump.
+            Outcome::Committed(Done::Renewed) if asked.doubted => self.cadence.answered(now),
+            Outcome::Committed(Done::Looked(snapshot)) => {
+                self.cadence.answered(now);
+                self.see(&snapshot, heard_at);
+            }
+            Outcome::Committed(Done::Claimed(claim)) => self.claimed(now, asked_at, &claim),
+            Outcome::Committed(Done::Renewed) => self.renewed(now, asked_at),
+            Outcome::Committed(Done::Resigned) => {
+                self.cadence.answered(now);
+                self.owed = None;
+                self.cadence.back_off(now);
+            }
+            Outcome::Refused(denied) => self.denied(now, asked.resigns, heard_at, denied),
+            // Neither yes nor no: keep what we had, believe nothing new, and look again soon.
+            Outcome::Unknown if planted::is(Bug::UnknownAsCommitted) => self.renewed(now, asked_at),
+            Outcome::Unknown if planted::is(Bug::UnknownAsRefused) => {
+                let refusal = Refusal::Over;
+                let snapshot = None;
+                self.denied(now, asked.resigns, heard_at, Denied { refusal, snapshot });
+            }
+            Outcome::Unknown => self.cadence.failed(now),
+        }
+    }
+
+    fn claimed(&mut self, now: Time, asked_at: AskedAt, claim: &Claim) {
+        let &Claim { term, rules, opening, since, .. } = claim;
+        let lease = Lease::granted(asked_at, &rules);
+        self.owe(now, claim);
+        let ends = lease.valid_until().back(self.timing.grace());
+        if self.wish != Wish::Lead || now >= ends {
+            // Too late to be of use, or not wanted any more.
+            return;
+        }
+        self.owed = None;
+        self.place = Place::Leading { term, lease, sure: true };
+        self.notices.push_back(Notice::Gained { term, lease, opening });
+        self.follow(Some(Leader { id: self.me.clone(), term, since }));
+    }
+
+    /// Takes note of a term that began, to give it back.
+    fn owe(&mut self, now: Time, claim: &Claim) {
+        self.newest = self.newest.max(Some(claim.term));
+        self.observation = None;
+        self.went_back = false;
+        self.owed = Some(claim.term);
+        self.cadence.answered(now);
+    }
+
+    fn renewed(&mut self, now: Time, asked_at: AskedAt) {
+        self.cadence.answered(now);
+        if let Place::Draining { term } = self.place
+            && planted::is(Bug::LeaseRevived)
+        {
+            let lease = Lease::granted(asked_at, self.timing.rules());
+            let sure = true;
+            self.place = Place::Leading { term, lease, sure };
+        }
+        let Place::Leading { term, lease, sure } = &mut self.place else {
+            return;
+        };
+        *lease = lease.or_later(Lease::granted(asked_at, self.timing.rules()));
+        *sure = true;
+        self.notices.push_back(Notice::Renewed { term: *term, lease: *lease });
+    }
+
+    fn denied(&mut self, now: Time, resigned: bool, heard_at: HeardAt, denied: Denied) {
+        self.cadence.answered(now);
+        let stood = self.stood(&denied);
+        if let Some(snapshot) = &denied.snapshot {
+            self.see(snapshot, heard_at);
+        }
+        match denied.refusal {
+            Refusal::Over => {
+                if resigned {
+                    self.owed = None;
+                }
+                if let Place::Leading { term, .. } = self.place {
+                    self.lose(now, term, Reason::Deposed);
+                } else {
+                    self.cadence.look_at(now);
+                }
+            }
+            // A leader that was not seen to beat may be dead: watch it before giving up for good.
+            Refusal::RulesDiffer { .. } if stood => {}
+            refusal @ Refusal::RulesDiffer { .. } => {
+                self.wish = Wish::Nothing;
+                self.observation = None;
+                self.notices.push_back(Notice::Rejected(refusal));
+            }
+            refusal @ Refusal::WentBack { .. } => {
+                if !core::mem::replace(&mut self.went_back, true) {
+                    self.notices.push_back(Notice::WentBack(refusal));
+                }
+            }
+            // A term of our own that we do not know how we came by: now that it was seen, a bid may
+            // name it.
+            Refusal::Held { leader } if leader.id == self.me => self.cadence.look_at(now),
+            Refusal::Held { .. } | Refusal::Reserved { .. } => {}
+        }
+    }
+
+    /// Whether a refusal shows nothing but what was known: no leader is proved alive by it.
+    fn stood(&self, denied: &Denied) -> bool {
+        denied.snapshot.as_ref().is_some_and(|snapshot| {
+            let known = self.observation.as_ref().map(Observation::mark);
+            known.is_none_or(|mark| mark == snapshot.mark())
+        })
+    }
+
+    /// Takes what a store showed.
+    fn see(&mut self, snapshot: &Snapshot, heard_at: HeardAt) {
+        let mark = snapshot.mark();
+        match &mut self.observation {
+            Some(observation) => observation.hear(snapshot.view(), heard_at),
+            None => self.observation = Some(Observation::first(snapshot.view(), heard_at)),
+        }
+        let term = mark.map(|(term, _)| term);
+        self.went_back &= term < self.newest;
+        self.newest = self.newest.max(term);
+        self.record.clone_from(&snapshot.record);
+        if !matches!(self.place, Place::Leading { .. }) {
+            // Whether we lead ourselves we know better than the store, which may still show a term
+            // that we lost.
+            let sight = snapshot.sight();
+            self.follow(sight.leader().filter(|leader| leader.id != self.me).cloned());
+        }
+    }
+
+    pub(super) fn follow(&mut self, leader: Option<Leader>) {
+        let first = !core::mem::replace(&mut self.looked, true);
+        if first || self.leader != leader {
+            self.leader.clone_from(&leader);
+            self.notices.push_back(Notice::Leader(leader));
+        }
+    }
+}
