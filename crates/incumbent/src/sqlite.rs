@@ -150,11 +150,15 @@ impl Store {
     pub(crate) async fn round_trip(&mut self) -> Result<(Duration, Option<Duration>), Error> {
         let mut held = self.connect().await?;
         let asked = best_of_three("SELECT 1", held.get()).await;
-        // A database that is locked or full now may be neither later: that is not for the start to
-        // judge.
         let written =
-            if self.contends { best_of_three(PROBE, held.get()).await.ok() } else { None };
-        self.end(held, asked.map(|asked| (asked, written)))
+            if self.contends { Some(best_of_three(PROBE, held.get()).await) } else { None };
+        let result = match (asked, written) {
+            (Err(error), _) | (_, Some(Err(error @ Error::Open { .. }))) => Err(error),
+            // A database that is locked or full now may be neither later: that is not for the start
+            // to judge.
+            (Ok(asked), written) => Ok((asked, written.and_then(Result::ok))),
+        };
+        self.end(held, result)
     }
 
     /// Wakes everyone on this host who listens.

@@ -257,3 +257,27 @@ async fn other_timings_for_an_election_that_is_open_in_this_process_are_refused(
     );
     backend.election(BILLING).await.expect("the same is fine");
 }
+
+#[tokio::test]
+async fn a_database_that_cannot_be_written_is_refused_with_its_name() {
+    let place = Place::new();
+    let one = place.candidate("one", LONG).await;
+    one.backend().clone().close().await;
+    let options = SqliteConnectOptions::new().filename(place.path()).read_only(true);
+    let pool = SqlitePoolOptions::new().connect_with(options).await.expect("connects");
+    let opened = Backend::with_sqlite_pool(pool, &config("two", LONG)).await;
+    let error = opened.map(drop).expect_err("it is read-only");
+    assert_eq!(error.retry(), Retry::AfterChange);
+    let words = error.to_string();
+    assert!(words.contains("read-only") && words.contains("elections.db"), "{words}");
+}
+
+#[tokio::test]
+async fn a_database_with_several_names_is_refused() {
+    let place = Place::new();
+    let one = place.candidate("one", LONG).await;
+    one.backend().clone().close().await;
+    fs::hard_link(place.path(), place.folder().join("other.db")).expect("linked");
+    let error = refused(&place.url(), &config("two", LONG)).await;
+    assert!(error.to_string().contains("hard links"), "{error}");
+}
