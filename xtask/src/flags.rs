@@ -71,6 +71,19 @@ pub(crate) enum Subcommand {
         arguments: Vec<String>,
     },
 
+    /// Install the database servers and the pooler that tests run against, and say which are there.
+    ///
+    /// Tests start and end their own, so nothing runs afterwards. `up` starts one of each, to try
+    /// things by hand.
+    #[command(after_help = "Examples:\n  cargo xtask services\n  cargo xtask services up")]
+    Services {
+        /// Install what is missing through `sudo`, without being root
+        #[arg(long)]
+        install: bool,
+        #[command(subcommand)]
+        action: Option<ServicesAction>,
+    },
+
     /// Build the program `incumbent` for release and run its demonstration.
     #[command(after_help = "Example:\n  cargo xtask demo")]
     Demo {
@@ -78,6 +91,13 @@ pub(crate) enum Subcommand {
         #[arg(last = true)]
         arguments: Vec<String>,
     },
+}
+
+/// What else to do with services.
+#[derive(Debug, Clone, Copy, clap::Subcommand)]
+pub(crate) enum ServicesAction {
+    /// Start the servers and the pooler, print their URLs, and stop them all at Ctrl-C.
+    Up,
 }
 
 /// Which steps of a table to run.

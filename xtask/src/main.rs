@@ -7,9 +7,10 @@
 //! - `flags`: the command line, its help and its examples
 //! - `step`, `table`: one named thing to run; an ordered list of them
 //! - `test`, `check`, `fix`, `bench`, `sim`, `demo`: the tables, one per subcommand
-//! - `tools`, `deny`, `links`, `markdown`, `msrv`: steps that are more than one command
-//! - `process`, `printer`: starting children; writing to the terminal
+//! - `tools`, `services`, `deny`, `links`, `markdown`, `msrv`: steps that are more than one command
+//! - `apt`, `process`, `printer`: installing packages; starting children; writing to the terminal
 
+mod apt;
 mod bench;
 mod check;
 mod demo;
@@ -21,6 +22,7 @@ mod markdown;
 mod msrv;
 mod printer;
 mod process;
+mod services;
 mod sim;
 mod step;
 mod table;
@@ -33,7 +35,7 @@ use std::process::ExitCode;
 use anyhow::Context as _;
 use clap::Parser as _;
 
-use crate::flags::{Flags, Selection, Subcommand};
+use crate::flags::{Flags, Selection, ServicesAction, Subcommand};
 use crate::table::Table;
 
 fn main() -> ExitCode {
@@ -59,6 +61,8 @@ fn dispatch(subcommand: Subcommand) -> anyhow::Result<()> {
             let selection = Selection { only: name, list };
             select(&bench::table(), &selection)?.map_or(Ok(()), |table| table.run(root, &arguments))
         }
+        Subcommand::Services { action: Some(ServicesAction::Up), .. } => services::up(root),
+        Subcommand::Services { install, action: None } => services::provide(install),
         Subcommand::Demo { arguments } => demo::run(root, &arguments),
         Subcommand::Sim { arguments } if arguments.is_empty() => sim::table().run(root, &[]),
         Subcommand::Sim { arguments } => sim::run(root, &arguments),

@@ -4,10 +4,14 @@
 //! whatever else is needed gets installed or is named in a clear error.
 
 use crate::check;
+use crate::services;
 use crate::sim;
 use crate::step::Step;
 use crate::table::Table;
 use crate::tools;
+
+/// What the other steps need; first, so that what cannot be installed is named at once.
+const NEEDS: &[Step] = &[tools::STEP, services::STEP];
 
 /// What comes after the gate.
 const STEPS: &[Step] = &[
@@ -23,7 +27,7 @@ const STEPS: &[Step] = &[
 pub(crate) fn table(quick: bool) -> Table {
     let gate = if quick { &[] } else { check::GATE };
     let after = STEPS.iter().chain(sim::STEPS).copied();
-    let steps = [tools::STEP].into_iter().chain(gate.iter().copied()).chain(after);
+    let steps = NEEDS.iter().chain(gate).copied().chain(after);
     Table::new("cargo xtask test --only", steps)
 }
 
@@ -36,7 +40,7 @@ mod tests {
     #[test]
     fn no_two_steps_share_a_name() {
         let mut names = BTreeSet::new();
-        for step in [tools::STEP].iter().chain(check::GATE).chain(STEPS).chain(sim::STEPS) {
+        for step in NEEDS.iter().chain(check::GATE).chain(STEPS).chain(sim::STEPS) {
             assert!(names.insert(step.name), "`{}` is there twice", step.name);
         }
     }

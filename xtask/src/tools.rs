@@ -9,7 +9,7 @@ use std::process::Command;
 use anyhow::{Context as _, ensure};
 
 use crate::step::Step;
-use crate::{printer, process};
+use crate::{apt, printer, process};
 
 /// Runs before all other steps.
 pub(crate) const STEP: Step = Step::call("tools", "what the other steps need is there", install);
@@ -44,19 +44,7 @@ fn add_component(component: &str) -> anyhow::Result<()> {
 fn add_packages(program: &str, packages: &[&str]) -> anyhow::Result<()> {
     let names = packages.join(" ");
     let by_hand = format!("`{program}` is missing; install it (Debian and Ubuntu: {names})");
-    ensure!(is_root() && process::succeeds(Command::new("apt-get").arg("--version")), by_hand);
+    ensure!(apt::may_install(), by_hand);
     printer::progress(&format!("installing {names} for `{program}`"));
-    process::run(Command::new("apt-get").arg("update"))
-        .and_then(|()| {
-            let mut command = Command::new("apt-get");
-            command.args(["install", "--yes", "--no-install-recommends"]).args(packages);
-            process::run(command.env("DEBIAN_FRONTEND", "noninteractive"))
-        })
-        .context(by_hand)
-}
-
-/// Whether packages may be installed. Where `id` cannot tell, they may not.
-fn is_root() -> bool {
-    let output = Command::new("id").arg("-u").output();
-    output.is_ok_and(|output| output.stdout.trim_ascii() == b"0")
+    apt::install(packages).context(by_hand)
 }
