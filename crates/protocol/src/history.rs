@@ -148,6 +148,44 @@ pub enum Event {
         #[serde(deserialize_with = "read::term")]
         newest: Term,
     },
+    /// A fenced transaction was committed. Written by whoever runs the store, in the order of its
+    /// commits, together with the terms that it issues; stores that keep no history leave it out.
+    Committed {
+        /// Of which election the term is.
+        election: ElectionName,
+        /// The term that the transaction was fenced by.
+        #[serde(deserialize_with = "read::term")]
+        term: Term,
+        /// Whose work it was.
+        from: CandidateId,
+        /// Which of its works: a number that the candidate gives to each attempt.
+        work: u64,
+        /// Which place it has in the store's own order.
+        position: u64,
+    },
+    /// A candidate knows what became of its fenced transaction, or that it cannot know.
+    Concluded {
+        /// Of which election the term is.
+        election: ElectionName,
+        /// The term that the transaction was fenced by.
+        #[serde(deserialize_with = "read::term")]
+        term: Term,
+        /// Which of its works.
+        work: u64,
+        /// What it was told.
+        outcome: Conclusion,
+    },
+    /// A store came back in an older state. Written by whoever runs the store: what it had issued
+    /// and committed since is gone.
+    Rewound {
+        /// Of which election.
+        election: ElectionName,
+        /// The newest term that it still knows.
+        #[serde(default, deserialize_with = "read::any_term")]
+        newest: Option<Term>,
+        /// The last place in its own order that it still has.
+        position: u64,
+    },
     /// The process of this candidate was ended from outside. Written by whoever ended it, in its
     /// name.
     Killed,
@@ -194,6 +232,9 @@ impl Event {
             | Event::Issued { election, .. }
             | Event::Accepted { election, .. }
             | Event::Rejected { election, .. }
+            | Event::Committed { election, .. }
+            | Event::Concluded { election, .. }
+            | Event::Rewound { election, .. }
             | Event::Healed { election, .. } => Some(election),
             Event::Opened { .. }
             | Event::Closed
@@ -205,6 +246,18 @@ impl Event {
             | Event::Ended => None,
         }
     }
+}
+
+/// What a candidate was told of its fenced transaction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Conclusion {
+    /// It is in the store.
+    Committed,
+    /// It had no effect and never will.
+    Refused,
+    /// Nobody could tell.
+    Unknown,
 }
 
 /// Reading terms back. They have no `Deserialize` of their own, so that nobody makes one up from a

@@ -13,6 +13,7 @@ use crate::history::{History, HistoryError};
 
 mod agreement;
 mod at_most_one_lease;
+mod by_transaction;
 mod eventual_leader;
 mod fact;
 mod fence_order;
@@ -28,6 +29,7 @@ mod work_stops_in_time;
 
 pub use agreement::Agreement;
 pub use at_most_one_lease::AtMostOneLease;
+pub use by_transaction::ByTransaction;
 pub use eventual_leader::EventualLeader;
 pub use fact::{Cast, Clock, Contest, Fact, Who};
 pub use fence_order::FenceOrder;
@@ -86,6 +88,7 @@ pub struct Judge {
     lines: u64,
     at_most_one_lease: AtMostOneLease,
     fence_order: FenceOrder,
+    by_transaction: ByTransaction,
     token_growth: TokenGrowth,
     no_leader_without_token: NoLeaderWithoutToken,
     work_stops_in_time: WorkStopsInTime,
@@ -114,6 +117,7 @@ impl Judge {
             self.work_stops_in_time.line(fact);
         }
         self.fence_order.line(fact);
+        self.by_transaction.line(fact);
         self.token_growth.line(fact);
         self.no_leader_without_token.line(fact);
         self.loss_told_once.line(fact);
@@ -135,6 +139,7 @@ impl Judge {
         let cast = &self.cast;
         report.add::<AtMostOneLease>(self.at_most_one_lease, cast);
         report.add::<FenceOrder>(self.fence_order, cast);
+        report.add::<ByTransaction>(self.by_transaction, cast);
         report.add::<TokenGrowth>(self.token_growth, cast);
         report.add::<NoLeaderWithoutToken>(self.no_leader_without_token, cast);
         report.add::<WorkStopsInTime>(self.work_stops_in_time, cast);

@@ -44,6 +44,7 @@ fn a_report_to_people_tells_verdicts_gaps_and_stories() {
 4 lines by 2 candidates about 1 election: 2 terms
   at_most_one_lease        BROKEN 1 time
   fence_order              nothing to judge
+  by_transaction           nothing to judge
   token_growth             kept (2 facts)
   no_leader_without_token  kept (2 facts)
   work_stops_in_time       nothing to judge

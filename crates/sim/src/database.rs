@@ -17,8 +17,10 @@ use incumbent_protocol::time::StoreTime;
 use crate::clock::{At, HostClock, Skew, Span};
 
 mod locks;
+mod table;
 
-pub(crate) use locks::{Key, Locks};
+pub(crate) use locks::{Key, Locks, Mode, Owner};
+use table::Table;
 
 /// The wall clock of every database when its world begins, in microseconds since 1970.
 const EPOCH: u64 = 1_700_000_000_000_000;
@@ -36,6 +38,8 @@ pub(crate) struct Database {
     /// What rows were before, newest last, as far back as a rollback may go.
     undo: VecDeque<(At, usize, Option<Record>)>,
     keep: Span,
+    /// What fenced transactions have written.
+    pub(crate) table: Table,
 }
 
 impl Database {
@@ -49,6 +53,7 @@ impl Database {
             proofs: BTreeSet::new(),
             undo: VecDeque::new(),
             keep,
+            table: Table::default(),
         }
     }
 
@@ -172,6 +177,7 @@ impl Database {
             self.rows[election] = old;
             lost = true;
         }
+        self.table.roll_back(at, by);
         if knows {
             let now = self.time(at);
             self.replaced.fill(Some(now));
@@ -183,6 +189,7 @@ impl Database {
     pub(crate) fn delete(&mut self, at: At) {
         self.rows.fill(None);
         self.undo.clear();
+        self.table.clear();
         let now = self.time(at);
         self.replaced.fill(Some(now));
     }
@@ -265,11 +272,28 @@ mod tests {
     }
 
     #[test]
-    fn a_released_term_can_be_neither_renewed_nor_resigned_again() {
+    fn work_may_commit_while_its_term_is_held_or_ending_and_by_its_own_candidate() {
         let mut database = Database::new(1, 0, 0);
         let term = led(&mut database, 10);
+        let other = Holding { candidate: bid(2).candidate, ..term.clone() };
+        assert!(term.may_commit(&database.snapshot(11, 0)));
+        assert!(!other.may_commit(&database.snapshot(11, 0)));
+        assert!(database.order(12, 0, &Order::Demote, None).is_ok());
+        assert!(term.may_commit(&database.snapshot(13, 0)), "nobody else can lead yet");
+        let empty = Snapshot { record: None, ..database.snapshot(14, 0) };
+        let claim = bid(2).decide(&empty).expect("vacant");
+        assert!(database.claim(14, 0, &claim, false));
+        assert!(!term.may_commit(&database.snapshot(15, 0)));
+    }
+
+    #[test]
+    fn a_released_term_can_be_neither_renewed_nor_resigned_again_and_no_work_commits_in_it() {
+        let mut database = Database::new(1, 0, 0);
+        let term = led(&mut database, 10);
+        assert!(term.may_commit(&database.snapshot(10, 0)));
         assert_eq!(database.resign(11, 0, &term), Outcome::Committed(Done::Resigned));
         assert!(matches!(database.renew(12, 0, &term), Outcome::Refused(_)));
         assert!(matches!(database.resign(12, 0, &term), Outcome::Refused(_)));
+        assert!(!term.may_commit(&database.snapshot(12, 0)));
     }
 }

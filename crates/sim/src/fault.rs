@@ -113,6 +113,14 @@ kinds! {
     /// All clocks of a host stood still and nothing shows it, as after the restoration of a virtual
     /// machine. Only tokens are promised.
     ClockLoss = "clock_loss",
+    /// A leader is stopped between two statements of a fenced transaction.
+    PauseInTransaction = "pause_in_transaction",
+    /// A fenced transaction is committed and its answer lost.
+    CommitLost = "commit_lost",
+    /// The database is killed between the guard and the commit of a fenced transaction.
+    GuardCrash = "guard_crash",
+    /// All connections to the database are lost at once.
+    ConnectionsLost = "connections_lost",
 }
 
 impl Kind {
@@ -125,6 +133,11 @@ impl Kind {
             self,
             Kind::Hog | Kind::Demote | Kind::TakeoverLive | Kind::TakeoverDead | Kind::Resign
         )
+    }
+
+    /// Whether it takes fenced transactions to do something.
+    pub const fn is_of_transactions(self) -> bool {
+        matches!(self, Kind::PauseInTransaction | Kind::CommitLost | Kind::GuardCrash)
     }
 
     /// Whether it breaks what leases rest on, so that only tokens are promised.

@@ -76,6 +76,9 @@ impl Ledger {
             ("protected writes accepted", grouped(tally.accepted)),
             ("writes under an old token refused", grouped(tally.refused)),
             ("writes under an old token accepted", grouped(tally.stale)),
+            ("fenced transactions committed", grouped(tally.committed)),
+            ("fenced transactions refused, their term being over", grouped(tally.barred)),
+            ("fenced transactions of unknown outcome", grouped(tally.doubted)),
             ("worlds in which a promise was broken", grouped(self.total.failures.len() as u64)),
         ] {
             writeln!(page, "| {figure} | {value} |")?;

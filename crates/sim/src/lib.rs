@@ -40,4 +40,5 @@ pub mod seed;
 pub mod shrink;
 pub mod story;
 pub mod tally;
+mod transaction;
 pub mod world;

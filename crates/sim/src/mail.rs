@@ -11,6 +11,7 @@ use incumbent_protocol::term::Term;
 use incumbent_protocol::time::Time;
 
 use crate::clock::{At, Span};
+use crate::transaction::{Ask, Said, SessionId};
 
 /// Names a mail.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,6 +31,10 @@ pub(crate) enum Body {
     Hog(Span),
     /// The database answers.
     Answer { ticket: Ticket, outcome: Outcome<Done, Denied> },
+    /// A leader's work asks, inside a transaction of its term.
+    Statement { session: SessionId, ask: Ask, term: Term },
+    /// The database answers that.
+    Reply { session: SessionId, said: Said },
 }
 
 /// A request from its stamp to its answer.

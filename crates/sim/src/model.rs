@@ -18,10 +18,12 @@
 //! | [`step`](Step) | what can happen next |
 //! | [`explore`](explore()) | visits every state |
 //! | [`size`](Size) | which worlds to explore, by how much time there is |
+//! | [`fenced`] | other small worlds: fenced transactions, statement by statement |
 //!
 //! [`Candidacy`]: incumbent_protocol::lease::candidacy::Candidacy
 
 mod explore;
+pub mod fenced;
 mod seat;
 mod setup;
 mod size;
@@ -29,7 +31,7 @@ mod state;
 mod step;
 pub mod store;
 
-pub use explore::{ModelReport, explore};
+pub use explore::{Hope, Model, ModelReport, SightOf, explore};
 pub use seat::{Flight, Hold, Seat};
 pub use setup::{Budget, Flaw, Setup};
 pub use size::{Size, check_model};

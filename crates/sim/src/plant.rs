@@ -33,6 +33,14 @@ pub enum Plant {
     CancelLate,
     /// The supervisor misses the notice of a loss.
     NoticeDropped,
+    /// The database commits fenced transactions without looking at the term.
+    UnguardedCommit,
+    /// The database looks at the term when a fenced transaction begins, and not again.
+    GuardAtBegin,
+    /// The guard of a fenced transaction reads the term without locking it.
+    UnlockedGuard,
+    /// The client takes a fenced transaction of unknown outcome for committed.
+    LostCommitAsDone,
 }
 
 impl Plant {
@@ -47,6 +55,10 @@ impl Plant {
             Plant::FenceByName,
             Plant::CancelLate,
             Plant::NoticeDropped,
+            Plant::UnguardedCommit,
+            Plant::GuardAtBegin,
+            Plant::UnlockedGuard,
+            Plant::LostCommitAsDone,
         ];
         Bug::ALL.iter().map(|&bug| Plant::Protocol(bug)).chain(here)
     }
@@ -64,6 +76,10 @@ impl Plant {
             Plant::FenceByName => "fence_by_name",
             Plant::CancelLate => "cancel_late",
             Plant::NoticeDropped => "notice_dropped",
+            Plant::UnguardedCommit => "unguarded_commit",
+            Plant::GuardAtBegin => "guard_at_begin",
+            Plant::UnlockedGuard => "unlocked_guard",
+            Plant::LostCommitAsDone => "lost_commit_as_done",
         }
     }
 

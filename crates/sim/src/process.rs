@@ -14,6 +14,7 @@ use incumbent_protocol::time::{AskedAt, Time};
 use crate::clock::{At, HostClock, Skew, Source, Span};
 use crate::fault::Fault;
 use crate::queue::Event;
+use crate::transaction::Transaction;
 
 /// A request under way.
 #[derive(Clone, Copy, Debug)]
@@ -48,6 +49,7 @@ pub(crate) struct Seat {
     pub(crate) flight: Option<Flight>,
     pub(crate) held: Option<Held>,
     pub(crate) work: Work,
+    pub(crate) transaction: Option<Transaction>,
 }
 
 /// Where in its work a process is hit.
@@ -57,6 +59,8 @@ pub(crate) enum Boundary {
     BeforeSending,
     /// It has stamped an answer and not taken it.
     BeforeTaking,
+    /// It is about to send a statement of a fenced transaction.
+    InTransaction,
 }
 
 /// What hits it.
@@ -92,6 +96,8 @@ pub(crate) struct Process {
     pub(crate) odd: bool,
     /// What becomes of the next answer to a change that it makes.
     pub(crate) spoilt: Option<Fault>,
+    /// How many answers to fenced commits it will not get.
+    pub(crate) commits_lost: u32,
     /// How far its idea of the time is behind, if its timer bursts.
     pub(crate) lag: Span,
     source: Source,
@@ -118,6 +124,7 @@ impl Process {
             ambush: None,
             odd: false,
             spoilt: None,
+            commits_lost: 0,
             lag: 0,
             source,
             last: Time::ZERO,
@@ -136,7 +143,7 @@ impl Process {
         let seat = || {
             let mut candidacy = Candidacy::new(id.clone(), timing);
             candidacy.begin(begun);
-            Seat { candidacy, flight: None, held: None, work: Work::default() }
+            Seat { candidacy, flight: None, held: None, work: Work::default(), transaction: None }
         };
         self.seats = core::iter::repeat_with(seat).take(elections).collect();
     }
@@ -153,6 +160,7 @@ impl Process {
         self.wakes_at = At::MAX;
         self.ambush = None;
         self.spoilt = None;
+        self.commits_lost = 0;
         self.lag = 0;
     }
 

@@ -9,6 +9,7 @@ use std::collections::BinaryHeap;
 
 use crate::clock::At;
 use crate::mail::MailId;
+use crate::transaction::SessionId;
 
 /// What happens. Small enough to be copied.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,6 +36,18 @@ pub(crate) enum Event {
     Wish { process: u8, seat: u8, life: u32 },
     /// A write reaches a resource.
     Write { process: u8, seat: u8, life: u32, term: u64 },
+    /// The work of a fenced transaction comes to its next statement.
+    Next { process: u8, seat: u8, life: u32, session: SessionId },
+    /// A statement has not been answered for too long.
+    Unanswered { process: u8, seat: u8, life: u32, session: SessionId, step: u8 },
+    /// A fenced transaction comes to its end.
+    Settle { session: SessionId },
+    /// A fenced transaction has waited long enough for a lock.
+    LockTimeoutOf { session: SessionId },
+    /// The database hears that a client is gone.
+    HangUp { session: SessionId },
+    /// The database looks whether a client still says something.
+    Idle { session: SessionId },
     /// A fault begins.
     Fault { index: u32 },
     /// A fault ends, or turns over.

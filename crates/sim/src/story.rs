@@ -27,6 +27,17 @@ pub enum Engine {
     RowLocks,
 }
 
+/// What the fenced transactions of a database see.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Isolation {
+    /// Each statement sees the newest committed rows.
+    ReadCommitted,
+    /// All statements see the rows of when it began; a guard that finds the election row changed
+    /// since then fails.
+    Snapshot,
+}
+
 /// The setting of a world. All spans in nanoseconds.
 #[expect(
     clippy::struct_excessive_bools,
@@ -76,6 +87,10 @@ pub struct Setting {
     pub fenced: bool,
     /// Whether all clocks keep to the bound, so that leases are judged and not only tokens.
     pub even_clocks: bool,
+    /// What the fenced transactions of leaders see, if there are any. Stories from before there were
+    /// do not say.
+    #[serde(default)]
+    pub transactions: Option<Isolation>,
     /// How long the whole run takes.
     pub length: Span,
 }
@@ -137,7 +152,8 @@ impl Story {
     /// The story of a seed, in a run of that length.
     pub fn of_seed(seed: u64, length: Span) -> Story {
         let mut random = Random::from_seed(seed ^ 0x1eca_5eed);
-        let setting = draw::setting(&mut random, length);
+        let mut setting = draw::setting(&mut random, length);
+        setting.transactions = draw::transactions(&mut Random::from_seed(seed ^ 0x00fe_4ced));
         let faults = draw::faults(&mut random, &setting);
         Story { seed, setting, faults }
     }

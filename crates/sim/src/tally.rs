@@ -32,6 +32,12 @@ pub struct Tally {
     pub refused: u64,
     /// How many writes under an old token resources accepted, because they did not check.
     pub stale: u64,
+    /// How many fenced transactions were committed.
+    pub committed: u64,
+    /// How many fenced transactions were refused because their term was over.
+    pub barred: u64,
+    /// How many fenced transactions had an outcome that nobody could tell.
+    pub doubted: u64,
     /// How many faults of each kind did something.
     #[serde(serialize_with = "by_name")]
     pub faults: [u64; Kind::COUNT],
@@ -50,6 +56,9 @@ impl Default for Tally {
             accepted: 0,
             refused: 0,
             stale: 0,
+            committed: 0,
+            barred: 0,
+            doubted: 0,
             faults: [0; Kind::COUNT],
         }
     }
@@ -89,6 +98,9 @@ impl Tally {
         self.accepted += other.accepted;
         self.refused += other.refused;
         self.stale += other.stale;
+        self.committed += other.committed;
+        self.barred += other.barred;
+        self.doubted += other.doubted;
         for (sum, more) in self.faults.iter_mut().zip(other.faults) {
             *sum += more;
         }

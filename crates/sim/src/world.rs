@@ -5,6 +5,8 @@
 //! Promises: the same story gives the same history, byte for byte. No decision about leadership is
 //! made here: all of them are made by the shipping code of `incumbent-protocol`.
 
+use std::collections::BTreeMap;
+
 use incumbent_protocol::history;
 use incumbent_protocol::identity::{CandidateName, ElectionName, NameError};
 use incumbent_protocol::rules::{Timing, TimingError};
@@ -24,9 +26,11 @@ use crate::resource::Resource;
 use crate::scribe::{Keep, Scribe};
 use crate::story::{Engine, Story};
 use crate::tally::Tally;
+use crate::transaction::{Session, SessionId};
 
 mod driver;
 mod faults;
+mod hangup;
 mod heal;
 mod lasting;
 mod life;
@@ -34,13 +38,15 @@ mod notice;
 mod oath;
 mod outage;
 mod post;
+mod session;
 mod store;
+mod transaction;
 mod work;
 
 use oath::Oaths;
 
 /// Changes whenever the same seed may give another history.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
 
 /// Why a world could not begin. *Retry:* with another story.
 #[derive(Debug, Error)]
@@ -85,6 +91,8 @@ pub(crate) struct World<'a> {
     deleted: At,
     queue: Queue,
     random: Random,
+    /// The chance of fenced transactions, so that all else is as in a world without.
+    dealing: Random,
     elections: Vec<ElectionName>,
     processes: Vec<Process>,
     network: Network,
@@ -93,6 +101,8 @@ pub(crate) struct World<'a> {
     resources: Vec<Resource>,
     /// Faults that last, with what they did to links.
     lasting: Vec<(u32, Vec<TroubleId>)>,
+    /// The last number that was given to a fenced transaction.
+    dealt: SessionId,
     scribe: Scribe,
     oaths: Oaths,
     tally: Tally,
@@ -111,6 +121,10 @@ struct Store {
     down_until: At,
     /// Transactions that have read and not yet committed.
     active: Vec<MailId>,
+    /// Fenced transactions that are open.
+    sessions: BTreeMap<SessionId, Session>,
+    /// For how long it will be down, if it is to be killed behind the next guard.
+    guard_crash: Option<Span>,
     abort: u32,
     stall: Span,
     read_only: bool,
@@ -164,6 +178,8 @@ impl<'a> World<'a> {
                 refuses: true,
                 down_until: 0,
                 active: Vec::new(),
+                sessions: BTreeMap::new(),
+                guard_crash: None,
                 abort: 0,
                 stall: 0,
                 read_only: false,
@@ -171,6 +187,7 @@ impl<'a> World<'a> {
             },
             resources: vec![Resource::default(); setting.elections],
             lasting: Vec::new(),
+            dealt: 0,
             scribe: Scribe::new(setting.even_clocks, keep),
             oaths: Oaths::default(),
             tally: Tally {
@@ -179,6 +196,7 @@ impl<'a> World<'a> {
                 contests: setting.elections as u64,
                 ..Tally::default()
             },
+            dealing: Random::from_seed(story.seed ^ 0x000d_ea11),
             random,
         };
         world.set_the_stage();
@@ -222,10 +240,16 @@ impl<'a> World<'a> {
             | Event::Bell { .. }
             | Event::Work { .. }
             | Event::Stopped { .. }
+            | Event::Next { .. }
+            | Event::Unanswered { .. }
             | Event::Wish { .. } => self.take_turn(event),
             Event::Arrive { mail } => self.arrive(mail),
             Event::Commit { mail } => self.commit(mail),
             Event::LockTimeout { mail } => self.lock_timeout(mail),
+            Event::Settle { session } => self.settle(session),
+            Event::LockTimeoutOf { session } => self.lock_timeout_of(session),
+            Event::HangUp { session } => self.hung_up(session),
+            Event::Idle { session } => self.look_after(session),
             Event::Write { process, seat, life, term } => self.write(process, seat, life, term),
             Event::Fault { index } => self.fault(index),
             Event::Over { index } => self.over(index),

@@ -74,4 +74,12 @@ caught! {
         Plant::Protocol(Bug::JumpIgnored) => "at_most_one_lease";
     a_lease_revived_by_a_late_answer_is_caught:
         Plant::Protocol(Bug::LeaseRevived) => "loss_told_once" | "at_most_one_lease";
+    a_fenced_commit_without_a_guard_is_caught:
+        Plant::UnguardedCommit => "by_transaction";
+    a_fenced_commit_that_is_guarded_at_its_beginning_only_is_caught:
+        Plant::GuardAtBegin => "by_transaction";
+    a_guard_that_does_not_lock_what_it_reads_is_caught:
+        Plant::UnlockedGuard => "by_transaction";
+    a_fenced_commit_of_unknown_outcome_that_counts_as_done_is_caught:
+        Plant::LostCommitAsDone => "by_transaction";
 }

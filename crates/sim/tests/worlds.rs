@@ -20,6 +20,9 @@ fn every_promise_is_kept_in_hundreds_of_worlds_and_every_kind_of_fault_fires() {
     assert!(total.tally.gained > 10_000 && total.tally.unknown > 10_000, "{:?}", total.tally);
     assert!(total.tally.refused > 100, "writes under an old token were tried: {:?}", total.tally);
     assert_eq!(total.tally.stale, 0);
+    let (committed, barred) = (total.tally.committed, total.tally.barred);
+    assert!(committed > 100_000 && barred > 100, "fenced transactions: {:?}", total.tally);
+    assert!(total.tally.doubted > 1_000, "commits without an answer: {:?}", total.tally);
 }
 
 #[test]

@@ -218,6 +218,14 @@ impl Holding {
         self.is_in(snapshot, |state| state != State::Released)
     }
 
+    /// Whether a transaction of this term's work may commit, given the row as it stands while the
+    /// transaction keeps it from changing. Mirrors the guard that backends run in one message with
+    /// the COMMIT. A term that an operator is ending may still finish its work: nobody else can
+    /// lead yet.
+    pub fn may_commit(&self, snapshot: &Snapshot) -> bool {
+        self.is_in(snapshot, |state| state != State::Released)
+    }
+
     fn is_in(&self, snapshot: &Snapshot, state: impl Fn(State) -> bool) -> bool {
         snapshot.record.as_ref().is_some_and(|record| {
             let mine = record.term == self.term || planted::is(Bug::SameName);

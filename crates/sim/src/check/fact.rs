@@ -73,7 +73,9 @@ impl Cast {
         let other = match &line.event {
             Event::Saw { leader, .. } => leader.as_ref(),
             Event::Issued { to, .. } => Some(to),
-            Event::Accepted { from, .. } | Event::Rejected { from, .. } => Some(from),
+            Event::Accepted { from, .. }
+            | Event::Rejected { from, .. }
+            | Event::Committed { from, .. } => Some(from),
             _ => None,
         };
         let other = other.map(|id| self.who(id));

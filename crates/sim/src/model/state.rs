@@ -4,12 +4,14 @@ use incumbent_protocol::lease::candidacy::{Candidacy, Input, Wish};
 use incumbent_protocol::lease::request::{Opening, Request};
 use incumbent_protocol::standing::Reason;
 
+use super::explore::{Model, SightOf};
 use super::seat::Seat;
 use super::setup::{Budget, Setup};
+use super::step::Step;
 use super::store::Store;
 
-/// Something of interest: its name, and how to tell that it happened.
-pub type Sight = (&'static str, fn(&State) -> bool);
+/// Something of interest in a world of candidacies.
+pub type Sight = SightOf<State>;
 
 /// A world at one moment.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -74,5 +76,30 @@ impl State {
     fn lost_by(&self, reason: Reason) -> bool {
         let mut holds = self.seats.iter().filter_map(|seat| seat.hold.as_ref());
         holds.any(|hold| hold.lost == Some(reason))
+    }
+}
+
+impl Model for Setup {
+    type State = State;
+    type Step = Step;
+
+    fn first(&self) -> State {
+        State::first(self)
+    }
+
+    fn steps(&self, state: &State) -> Vec<Step> {
+        state.steps(self)
+    }
+
+    fn after(&self, state: &State, step: Step) -> Option<State> {
+        state.after(step, self)
+    }
+
+    fn problem(&self, state: &State) -> Option<&'static str> {
+        state.problem(self)
+    }
+
+    fn sights(&self) -> &'static [Sight] {
+        &State::SIGHTS
     }
 }

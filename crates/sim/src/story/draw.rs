@@ -6,7 +6,7 @@
 
 use incumbent_protocol::rules::Expiry;
 
-use super::{Engine, Setting};
+use super::{Engine, Isolation, Setting};
 use crate::clock::{At, Skew, Span, WHOLE};
 use crate::fault::{Fault, Kind};
 use crate::random::{MILLION, Random};
@@ -42,6 +42,7 @@ pub(super) fn setting(random: &mut Random, length: Span) -> Setting {
         interactive: random.percent(40),
         fenced: true,
         even_clocks: !random.percent(12),
+        transactions: None,
         length,
     };
     if random.percent(40) {
@@ -50,6 +51,16 @@ pub(super) fn setting(random: &mut Random, length: Span) -> Setting {
     latencies(random, &mut setting);
     skews(random, &mut setting);
     setting
+}
+
+/// Whether leaders work in fenced transactions, and what those see. Drawn from chance of its own, so
+/// that all else is as in a world without.
+pub(super) fn transactions(random: &mut Random) -> Option<Isolation> {
+    match random.below(10) {
+        0..2 => None,
+        2..7 => Some(Isolation::ReadCommitted),
+        _ => Some(Isolation::Snapshot),
+    }
 }
 
 /// From 100 ms to 10 s; long ones more often, because they are cheap to simulate.
@@ -128,6 +139,7 @@ pub(super) fn faults(random: &mut Random, setting: &Setting) -> Vec<Fault> {
 fn fits(kind: Kind, setting: &Setting, drawn: &[Kind]) -> bool {
     match kind {
         _ if kind.is_beyond() => !setting.even_clocks,
+        _ if kind.is_of_transactions() => setting.transactions.is_some(),
         // Where the database's clock decides, it must not be set; and terms outlive lost writes
         // only by that clock.
         Kind::StoreStep => setting.expiry == Expiry::Observed,
@@ -146,10 +158,12 @@ fn fault(random: &mut Random, setting: &Setting, kind: Kind, at: At) -> Fault {
     let of_election = random.index(setting.elections);
     let (target, span, level) = match kind {
         Kind::Crash => (of_process, while_down, boundary(random)),
-        Kind::CrashAll => (0, while_down, 0),
+        Kind::CrashAll | Kind::GuardCrash => (0, while_down, 0),
         Kind::Pause => (of_process, random.spread(lease / 10, lease * 20), boundary(random)),
         Kind::SlowCpu => (of_process, window, signed(random.between(1, setting.grace / 4))),
-        Kind::Suspend => (of_process, random.spread(lease / 10, lease * 20), 0),
+        Kind::Suspend | Kind::PauseInTransaction => {
+            (of_process, random.spread(lease / 10, lease * 20), 0)
+        }
         Kind::WallStep => (of_process, 0, step(random)),
         Kind::ClockLeap => (of_process, random.spread(lease / 10, lease * 5), 0),
         Kind::Skew => (of_process, 0, skew_within(random, setting)),
@@ -169,7 +183,7 @@ fn fault(random: &mut Random, setting: &Setting, kind: Kind, at: At) -> Fault {
         Kind::Hog => (of_election, random.spread(lease / 20, lease * 3), 0),
         Kind::Stall => (0, window, signed(random.spread(lease / 20, lease * 10))),
         Kind::ReadOnly | Kind::DiskFull => (0, window, 0),
-        Kind::AnswerLost | Kind::Reset => (of_process, 0, 0),
+        Kind::AnswerLost | Kind::Reset | Kind::CommitLost => (of_process, 0, 0),
         Kind::AnswerLate => (of_process, window, signed(random.between(0, setting.timeout))),
         Kind::Rollback => {
             (0, random.spread(lease / 10, lease * 10), signed(outage(random, setting)))
@@ -183,6 +197,7 @@ fn fault(random: &mut Random, setting: &Setting, kind: Kind, at: At) -> Fault {
         Kind::Bells => (of_process, window, signed(random.spread(lease / 100, lease / 5))),
         Kind::SkewBeyond => (of_process, window, random.around_zero(WHOLE.unsigned_abs() * 3 / 10)),
         Kind::ClockLoss => (of_process, random.spread(lease / 10, lease * 10), 0),
+        Kind::ConnectionsLost => (0, 0, 0),
     };
     Fault { at, kind, target, span, level }
 }

@@ -43,6 +43,10 @@ impl World<'_> {
             Event::Bell { .. } => self.handle_all(number, local, &Input::Bell),
             Event::Work { seat, serial, .. } => self.work(number, usize::from(seat), serial),
             Event::Stopped { seat, serial, .. } => self.stopped(number, usize::from(seat), serial),
+            Event::Next { seat, session, .. } => self.go_on(number, usize::from(seat), session),
+            Event::Unanswered { seat, session, step, .. } => {
+                self.unanswered(number, usize::from(seat), session, step);
+            }
             Event::Wish { seat, .. } => {
                 self.handle(number, usize::from(seat), local, Input::Wish(Wish::Lead));
             }
@@ -93,6 +97,8 @@ impl World<'_> {
             Event::Bell { process, life }
             | Event::Work { process, life, .. }
             | Event::Stopped { process, life, .. }
+            | Event::Next { process, life, .. }
+            | Event::Unanswered { process, life, .. }
             | Event::Wish { process, life, .. } => Some((process, life)),
             _ => None,
         }
@@ -147,10 +153,12 @@ impl World<'_> {
         let Some(mail) = self.mails.remove(id) else {
             return;
         };
-        let Body::Answer { ticket, outcome } = mail.body else {
-            return;
-        };
         let index = usize::from(mail.election);
+        let (ticket, outcome) = match mail.body {
+            Body::Answer { ticket, outcome } => (ticket, outcome),
+            Body::Reply { session, said } => return self.hear(number, index, session, said),
+            _ => return,
+        };
         let process = &mut self.processes[usize::from(number)];
         let local = process.read(self.now);
         let seat = &mut process.seats[index];
@@ -223,6 +231,9 @@ impl World<'_> {
         for index in 0..self.elections.len() {
             if !self.is_running(number) {
                 return;
+            }
+            if self.break_off(number, index) {
+                self.tally.fire(Kind::Reset);
             }
             let process = &mut self.processes[usize::from(number)];
             let local = process.read(self.now);

@@ -49,6 +49,14 @@ impl World<'_> {
                 self.processes[fault.target].spoilt = Some(fault);
             }
             Kind::Reset => self.reset(small(fault.target)),
+            Kind::ConnectionsLost => self.lose_connections(),
+            Kind::CommitLost => self.processes[fault.target].commits_lost = 1,
+            Kind::GuardCrash => self.store.guard_crash = Some(fault.span),
+            Kind::PauseInTransaction => {
+                let boundary = Boundary::InTransaction;
+                let ambush = Ambush { boundary, crash: false, span: fault.span };
+                self.processes[fault.target].ambush = Some(ambush);
+            }
             Kind::Demote | Kind::TakeoverLive | Kind::TakeoverDead => self.give_order(fault),
             Kind::Resign => self.let_go(fault.target),
             Kind::Bells => self.last(index, fault, Vec::new()),

@@ -22,9 +22,9 @@ impl World<'_> {
         for id in core::mem::take(&mut self.store.active) {
             self.drop_transaction(id, false);
         }
-        for id in self.store.locks.clear() {
-            self.drop_transaction(id, false);
-        }
+        self.store.sessions.clear();
+        self.store.guard_crash = None;
+        self.drop_waiting(false);
         for number in 0..small(self.processes.len()) {
             self.mend(number);
         }
@@ -50,6 +50,7 @@ impl World<'_> {
         process.set_skew(self.now, skew);
         process.ambush = None;
         process.spoilt = None;
+        process.commits_lost = 0;
         let life = process.life;
         if core::mem::take(&mut process.odd) {
             self.crash(number, None);

@@ -41,6 +41,7 @@ impl World<'_> {
             self.queue.push(self.now + delay, proof);
         }
         process.end();
+        self.hang_up_all(number, life);
         if let Some(down) = down {
             self.queue.push(self.now + down, Event::Start { process: number });
         }

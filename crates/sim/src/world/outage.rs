@@ -4,10 +4,12 @@
 //! Promises: what was committed survives a kill; what was not is gone, or was kept unanswered; a
 //! restart never shortens an outage that is under way.
 
+use incumbent_protocol::history;
 use incumbent_protocol::outcome::Outcome;
 
 use super::World;
 use crate::clock::Span;
+use crate::database::Owner;
 use crate::fault::{Fault, Kind};
 use crate::mail::MailId;
 use crate::queue::Event;
@@ -29,17 +31,48 @@ impl World<'_> {
                 if self.store.rows.roll_back(self.now, fault.span, knows) {
                     self.tally.fire(Kind::Rollback);
                 }
+                self.note_rewind();
             }
             Kind::Delete => {
                 // What is under way was sent to the database that is gone.
                 self.deleted = self.now;
                 self.store.rows.delete(self.now);
+                self.note_rewind();
                 self.tally.fire(Kind::Delete);
             }
             _ => self.tally.fire(fault.kind),
         }
+        self.stay_down(down);
+    }
+
+    /// The database is not there for so long.
+    pub(super) fn stay_down(&mut self, down: Span) {
         self.store.down_until = self.store.down_until.max(self.now + down);
         self.queue.push(self.store.down_until, Event::StoreUp);
+    }
+
+    /// Forgets all locks, and the requests that held them or waited for them.
+    pub(super) fn drop_waiting(&mut self, told: bool) {
+        for owner in self.store.locks.clear() {
+            if let Owner::Mail(id) = owner {
+                self.drop_transaction(id, told);
+            }
+        }
+    }
+
+    /// Says what a database that went back still knows, where there is work to judge by it.
+    fn note_rewind(&mut self) {
+        if self.story.setting.transactions.is_none() {
+            return;
+        }
+        for (index, election) in self.elections.iter().enumerate() {
+            let line = history::Event::Rewound {
+                election: election.clone(),
+                newest: self.store.rows.row(index).map(|record| record.term),
+                position: self.store.rows.table.position(),
+            };
+            self.scribe.world(self.now, line);
+        }
     }
 
     /// The database is killed: what was not committed is gone, except that a commit may have been
@@ -56,9 +89,8 @@ impl World<'_> {
             }
             self.drop_transaction(id, refuses);
         }
-        for id in self.store.locks.clear() {
-            self.drop_transaction(id, refuses);
-        }
+        self.kill_sessions(refuses);
+        self.drop_waiting(refuses);
     }
 
     /// Forgets a transaction; its client may notice that the connection is gone.

@@ -57,9 +57,12 @@ impl World<'_> {
             self.crash(number, Some(span));
             return true;
         }
-        self.tally.fire(Kind::Pause);
+        self.tally.fire(match boundary {
+            Boundary::InTransaction => Kind::PauseInTransaction,
+            _ => Kind::Pause,
+        });
         let event = match boundary {
-            Boundary::BeforeSending => Event::Depart { mail: id },
+            Boundary::BeforeSending | Boundary::InTransaction => Event::Depart { mail: id },
             Boundary::BeforeTaking => {
                 let heard = process.read(self.now);
                 if let Some(mail) = self.mails.get_mut(id) {
@@ -79,6 +82,9 @@ impl World<'_> {
             return;
         };
         mail.sent = self.now;
+        if matches!(mail.body, Body::Statement { .. }) {
+            return self.pass(id, |mail| Event::Arrive { mail });
+        }
         let from = mail.process.map_or(self.processes.len(), usize::from);
         self.carry(id, from, self.processes.len(), |mail| Event::Arrive { mail });
     }

@@ -11,9 +11,9 @@ use incumbent_protocol::outcome::Outcome;
 
 use super::World;
 use crate::clock::Span;
-use crate::database::Key;
+use crate::database::{Key, Mode, Owner};
 use crate::fault::Kind;
-use crate::mail::{Body, MailId};
+use crate::mail::{Body, Mail, MailId};
 use crate::plant::Plant;
 use crate::queue::Event;
 use crate::story::Engine;
@@ -35,6 +35,9 @@ impl World<'_> {
         if self.is_out_of_date(id) {
             self.mails.remove(id);
             return;
+        }
+        if matches!(self.mails.get(id), Some(Mail { body: Body::Statement { .. }, .. })) {
+            return self.statement(id);
         }
         if !self.store.up {
             if self.store.refuses {
@@ -60,7 +63,9 @@ impl World<'_> {
         }
         match self.key(id) {
             None => self.begin(id),
-            Some(key) if self.store.locks.take(key, id) => self.begin(id),
+            Some(key) if self.store.locks.take(key, Owner::Mail(id), Mode::Exclusive) => {
+                self.begin(id);
+            }
             Some(_) => {
                 let at = self.now + self.story.setting.lock_timeout;
                 self.queue.push(at, Event::LockTimeout { mail: id });
@@ -187,9 +192,11 @@ impl World<'_> {
                 self.ring();
                 End::Silent
             }
-            Body::Request { request: Request::Look, .. } | Body::Hog(_) | Body::Answer { .. } => {
-                End::Silent
-            }
+            Body::Request { request: Request::Look, .. }
+            | Body::Hog(_)
+            | Body::Answer { .. }
+            | Body::Statement { .. }
+            | Body::Reply { .. } => End::Silent,
         }
     }
 
@@ -242,17 +249,29 @@ impl World<'_> {
                 self.mails.remove(id);
             }
         }
-        if let Some(next) = key.and_then(|key| self.store.locks.release(key, id)) {
-            self.begin(next);
+        if let Some(key) = key {
+            let next = self.store.locks.release(key, Owner::Mail(id));
+            self.let_in(next);
         }
     }
 
     /// A transaction has waited long enough for its lock.
     pub(super) fn lock_timeout(&mut self, id: MailId) {
         if let Some(key) = self.key(id)
-            && self.store.locks.give_up(key, id)
+            && let Some(next) = self.store.locks.give_up(key, Owner::Mail(id))
         {
             self.answer_mail(id, Outcome::Unknown);
+            self.let_in(next);
+        }
+    }
+
+    /// Those whose turn it is have their lock.
+    pub(super) fn let_in(&mut self, next: Vec<Owner>) {
+        for owner in next {
+            match owner {
+                Owner::Mail(id) => self.begin(id),
+                Owner::Session(session) => self.locked(session),
+            }
         }
     }
 }

@@ -50,6 +50,7 @@ impl World<'_> {
             let at = self.now + self.network.latency() + pause;
             let write = Event::Write { process, seat: seat_number, life, term: held.term.get() };
             self.queue.push(at, write);
+            self.begin_transaction(number, index, held.term);
         }
         let next = self.now + self.random.between(lease / 2, lease * 2);
         let work = Event::Work { process, seat: seat_number, life, serial };

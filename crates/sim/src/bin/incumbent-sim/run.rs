@@ -105,9 +105,15 @@ fn print(total: &Total, seconds: f64, missing: &[Kind]) {
         grouped(tally.refused),
         grouped(tally.stale),
     ));
+    printer::line(&format!(
+        "fenced transactions: {} committed, {} refused because their term was over, {} of unknown outcome",
+        grouped(tally.committed),
+        grouped(tally.barred),
+        grouped(tally.doubted),
+    ));
     printer::line(&format!("{} faults did something:", grouped(tally.all_faults())));
     for &kind in Kind::ALL {
-        printer::line(&format!("  {kind:<16} {:>14}", grouped(tally.fired(kind))));
+        printer::line(&format!("  {kind:<20} {:>14}", grouped(tally.fired(kind))));
     }
     for kind in missing {
         printer::line(&format!("NEVER FIRED: {kind}; a run without it is not a pass"));
