@@ -95,6 +95,7 @@ impl Database {
         }
         let record = Record { beaten_at: self.time(at), ..claim.record() };
         self.remember(at, election);
+        self.replaced[election] = None;
         self.rows[election] = Some(record);
         true
     }
@@ -110,7 +111,9 @@ impl Database {
         if !term.may_renew(&snapshot) {
             return over(snapshot);
         }
-        self.change(at, election, |_| {});
+        let now = self.time(at);
+        self.change(at, election, |record| record.beaten_at = now);
+        self.replaced[election] = None;
         Outcome::Committed(Done::Renewed)
     }
 
@@ -145,20 +148,18 @@ impl Database {
         Ok(decree)
     }
 
-    /// Every change of a row is a beat.
+    /// Every change of a row is a beat; but only a leader's own says anything of when it was last
+    /// there, and whether the row was led since the store took the place of another.
     fn change(&mut self, at: At, election: usize, how: impl FnOnce(&mut Record)) {
         self.remember(at, election);
-        let now = self.time(at);
         if let Some(record) = &mut self.rows[election] {
             record.beat += 1;
-            record.beaten_at = now;
             how(record);
         }
     }
 
     /// Before a row is written.
     fn remember(&mut self, at: At, election: usize) {
-        self.replaced[election] = None;
         if self.keep == 0 {
             return;
         }
