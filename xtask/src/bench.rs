@@ -22,6 +22,26 @@ const BENCHMARKS: &[Step] = &[
         "how long an election is without a leader after a crash",
         &["bench", "--package", "incumbent-cli", "--bench", "failover"],
     ),
+    Step::cargo(
+        "stopped",
+        "how many writes of deposed leaders get through, with fencing and without",
+        &["bench", "--package", "incumbent", "--all-features", "--bench", "stopped"],
+    ),
+    Step::cargo(
+        "failover_servers",
+        "how long an election on a server is without a leader",
+        &["bench", "--package", "incumbent", "--all-features", "--bench", "failover_servers"],
+    ),
+    Step::cargo(
+        "smallest_lease",
+        "the smallest lease that holds while nobody disturbs its leader",
+        &["bench", "--package", "incumbent", "--all-features", "--bench", "smallest_lease"],
+    ),
+    Step::cargo(
+        "many_servers",
+        "what many elections of one process cost on a server",
+        &["bench", "--package", "incumbent", "--all-features", "--bench", "many_servers"],
+    ),
 ];
 
 /// All benchmarks.

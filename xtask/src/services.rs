@@ -23,13 +23,14 @@ struct Service {
     name: &'static str,
     /// The Debian package that brings it.
     package: &'static str,
-    /// The file to look for: a program, or a library by its paths.
+    /// The file to look for: a program, a library by its paths, or a module of Python.
     file: File,
 }
 
 enum File {
     Program(&'static str),
     Library(&'static [&'static str]),
+    Module(&'static str),
 }
 
 const SERVICES: &[Service] = &[
@@ -48,6 +49,8 @@ const SERVICES: &[Service] = &[
     Service { name: "PgBouncer", package: "pgbouncer", file: File::Program("pgbouncer") },
     Service { name: "rsync", package: "rsync", file: File::Program("rsync") },
     Service { name: "OpenSSL", package: "openssl", file: File::Program("openssl") },
+    Service { name: "psycopg2", package: "python3-psycopg2", file: File::Module("psycopg2") },
+    Service { name: "PyMySQL", package: "python3-pymysql", file: File::Module("pymysql") },
 ];
 
 /// Prints what is there; installs what is not, as root, or through `sudo` if that is `wanted`.
@@ -95,6 +98,11 @@ impl Service {
                 folders().map(|folder| folder.join(name)).find(|path| path.is_file())
             }
             File::Library(paths) => paths.iter().map(PathBuf::from).find(|path| path.is_file()),
+            // The Python on the search path need not be the one that the packages belong to.
+            File::Module(name) => ["python3", "/usr/bin/python3"].iter().find_map(|python| {
+                let script = format!("import {name}; print({name}.__file__)");
+                first_line(Command::new(python).args(["-c", &script])).map(PathBuf::from)
+            }),
         }
     }
 
@@ -103,7 +111,7 @@ impl Service {
         let version = match self.file {
             File::Program("openssl") => first_line(Command::new(path).arg("version")),
             File::Program(_) => first_line(Command::new(path).arg("--version")),
-            File::Library(_) => {
+            File::Library(_) | File::Module(_) => {
                 let query = ["--show", "--showformat=${Version}", self.package];
                 first_line(Command::new("dpkg-query").args(query))
             }

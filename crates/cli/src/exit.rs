@@ -15,11 +15,13 @@ use crate::settings::SettingsError;
 pub(crate) const CODES: &str = "\
 Exit codes:
   0        it worked; somebody leads
-  1        nobody leads, a promise was broken, or what was asked for did not come about
+  1        nobody leads, a promise was broken, the doctor refuses the store, or what was asked for
+           did not come about
   2        wrong usage or configuration
   123      run: the leadership was lost, and --once was given
   124      run: --wait ran out before this candidate led
-  125      this program failed: the store is unreachable, damaged or of a newer version
+  125      this program failed: the store is unreachable, unfit, damaged, without tables or of
+           another version
   126      run: the command cannot be run
   127      run: the command was not found
   other    run: the code of the command, or 128 plus the signal that ended it";
@@ -29,12 +31,15 @@ Exit codes:
 pub(crate) enum Exit {
     /// It worked.
     Ok,
-    /// Nobody leads, a promise was broken, or what was asked for did not come about.
+    /// Nobody leads, a promise was broken, the doctor refuses the store, or what was asked for did
+    /// not come about.
     No,
     /// Wrong usage or configuration.
     Usage,
     /// The leadership was lost, and that was to be the end of it.
     Lost,
+    /// The guard ended the command because the lease was at its end; its supervisor alone sees it.
+    Overdue,
     /// The time to become the leader ran out.
     WaitOver,
     /// This program failed.
@@ -54,7 +59,7 @@ impl Exit {
             Exit::Ok => 0,
             Exit::No => 1,
             Exit::Usage => 2,
-            Exit::Lost => 123,
+            Exit::Lost | Exit::Overdue => 123,
             Exit::WaitOver => 124,
             Exit::Failure => 125,
             Exit::CannotRun => 126,

@@ -35,7 +35,9 @@ pub(crate) struct Flags {
 #[derive(Clone, Debug, Args)]
 #[command(next_help_heading = "Shared options")]
 pub(crate) struct Shared {
-    /// Where elections are agreed, for example `sqlite:///var/lib/app/elections.db`.
+    /// Where elections are agreed: `sqlite:///var/lib/app/elections.db`,
+    /// `postgres://user@host/database`, `mysql://user@host/database`. A URL with a password is better
+    /// put into the variable or the file, because everyone can see the flags of a process.
     #[arg(long, global = true, env = "INCUMBENT_URL", hide_env_values = true)]
     pub(crate) url: Option<String>,
     /// Which election.
@@ -131,6 +133,9 @@ pub(crate) enum Command {
     /// Print the tables that a database needs, or make them.
     #[command(after_help = examples::SCHEMA)]
     Schema(SchemaArgs),
+    /// Examine a store: can elections be held there, how fast, and what is promised?
+    #[command(after_help = examples::DOCTOR)]
+    Doctor,
     /// Watch three candidates on this machine fail over and hand over.
     #[command(after_help = examples::DEMO)]
     Demo(DemoArgs),
@@ -243,9 +248,12 @@ pub(crate) struct TakeoverArgs {
 /// What `schema` takes.
 #[derive(Debug, Args)]
 pub(crate) struct SchemaArgs {
-    /// Make the tables in the database of --url.
+    /// Make the tables in the database of --url, or bring them up to date.
     #[arg(long)]
     pub(crate) apply: bool,
+    /// Print what gives this user of the database the rights of a candidate, and no more.
+    #[arg(long, value_name = "USER", conflicts_with = "apply")]
+    pub(crate) grants: Option<String>,
 }
 
 /// What `demo` takes.

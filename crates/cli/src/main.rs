@@ -7,6 +7,7 @@
 mod audit;
 mod completions;
 mod demo;
+mod doctor;
 mod exit;
 mod flags;
 mod history;
@@ -21,6 +22,7 @@ mod span;
 mod status;
 mod table;
 mod watch;
+mod wrap;
 
 use std::io::ErrorKind;
 use std::process::ExitCode;
@@ -45,7 +47,11 @@ fn main() -> ExitCode {
         .build()
         .map_err(anyhow::Error::from)
         .and_then(|runtime| runtime.block_on(dispatch(flags, &printer)));
-    conclude(ended, &printer).into()
+    let exit = conclude(ended, &printer);
+    if exit == Exit::Overdue {
+        run::guard::sign_off();
+    }
+    exit.into()
 }
 
 async fn dispatch(flags: Flags, printer: &Printer) -> anyhow::Result<Exit> {
@@ -58,6 +64,7 @@ async fn dispatch(flags: Flags, printer: &Printer) -> anyhow::Result<Exit> {
         Command::Takeover(args) => order::takeover(&settings?, printer, &args).await,
         Command::Demote(args) => order::demote(&settings?, printer, &args).await,
         Command::Schema(args) => schema::schema(&settings?, printer, &args).await,
+        Command::Doctor => doctor::doctor(&settings?, printer).await,
         Command::Demo(args) => demo::demo(&settings?, printer, &args).await,
         Command::Audit(args) => audit::audit(printer, &args),
         Command::Completions(args) => completions::completions(printer, &args),
@@ -94,13 +101,14 @@ fn went_away(error: &anyhow::Error) -> bool {
 }
 
 fn trace(verbose: u8) {
-    use tracing::level_filters::LevelFilter;
-    let level = match verbose {
-        0 => LevelFilter::WARN,
-        1 => LevelFilter::INFO,
-        2 => LevelFilter::DEBUG,
-        _ => LevelFilter::TRACE,
+    use tracing_subscriber::EnvFilter;
+    // What a driver has to say is for those who look for trouble.
+    let filter = match verbose {
+        0 => "warn,sqlx=off",
+        1 => "info,sqlx=off",
+        2 => "debug",
+        _ => "trace",
     };
     let to_stderr = tracing_subscriber::fmt().with_writer(std::io::stderr).with_ansi(false);
-    to_stderr.with_max_level(level).init();
+    to_stderr.with_env_filter(EnvFilter::new(filter)).init();
 }

@@ -87,7 +87,7 @@ impl Supervisor<'_> {
             }
             match end? {
                 End::Done(status) => {
-                    let code = guard::code(status);
+                    let code = if guard::is_overdue(status) { 143 } else { guard::code(status) };
                     self.say("resigned", term, &format!("the command ended with code {code}"));
                     return Ok(Exit::Child(code));
                 }
@@ -115,7 +115,10 @@ impl Supervisor<'_> {
             tokio::select! {
                 status = ward.ended() => {
                     let status = status?;
-                    let lost = lost.or_else(|| self.unheard_loss(leadership, status));
+                    // The guard may have ended it before this process, stopped meanwhile, heard of
+                    // its loss; or just before a renewal that came too late.
+                    let unheard = (killed || guard::is_overdue(status)).then_some(Reason::Ending);
+                    let lost = lost.or_else(|| leadership.reason()).or(unheard);
                     return Ok(lost.filter(|_| !asked).map_or(End::Done(status), End::Lost));
                 }
                 () = leadership.extended(), if lost.is_none() => {
@@ -148,13 +151,6 @@ impl Supervisor<'_> {
     fn last_moment(&self, until: u64) -> u64 {
         let spare = u64::try_from((self.grace / 16).as_nanos()).unwrap_or(0);
         until.saturating_sub(spare)
-    }
-
-    /// The guard may have ended the command before this process, stopped meanwhile, heard of its loss.
-    fn unheard_loss(&self, leadership: &Leadership, status: ExitStatus) -> Option<Reason> {
-        let forced = [Exit::Lost.code(), 137, 143].contains(&guard::code(status));
-        let ending = forced && leadership.remaining() <= self.grace;
-        leadership.reason().or_else(|| ending.then_some(Reason::Ending))
     }
 
     fn say(&self, event: &'static str, term: Option<u64>, text: &str) {

@@ -110,15 +110,13 @@ impl Settings {
     /// Opens the store as a candidate with [`Settings::config`] or a variant of it, making the
     /// store if it does not exist.
     pub(crate) async fn open(&self, config: &Config) -> anyhow::Result<Backend> {
-        if let Some(home) = &self.home {
-            folder::make(home)?;
-        }
+        self.make_home()?;
         Ok(Backend::open_with(&self.url, config).await?)
     }
 
-    /// Opens the store to make its tables. No history is written.
-    pub(crate) async fn create(&self) -> anyhow::Result<Backend> {
-        self.open(&self.onlooker).await
+    /// Makes the folder of the default database, if that is what is used.
+    pub(crate) fn make_home(&self) -> anyhow::Result<()> {
+        self.home.as_deref().map_or(Ok(()), |home| Ok(folder::make(home)?))
     }
 
     /// Opens the store for looking and for orders, if it exists. No history is written.

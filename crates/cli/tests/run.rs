@@ -1,5 +1,6 @@
 //! `incumbent run` with real processes: killed, stopped, asked to end.
 
+#[expect(dead_code, reason = "the tests on servers use the rest")]
 mod troupe;
 
 use std::time::{Duration, Instant};

@@ -12,7 +12,6 @@ use incumbent_protocol::lease::row::{Leader, Record, Sight, Snapshot};
 use incumbent_protocol::rules::Timing;
 use incumbent_protocol::term::Term;
 use incumbent_protocol::time::StoreTime;
-use sqlx::sqlite::SqlitePool;
 use tokio::sync::{mpsc, oneshot};
 
 use crate::config::Config;
@@ -20,8 +19,8 @@ use crate::driver::{Command, Driver, Errand};
 use crate::election::Election;
 use crate::error::Error;
 use crate::history::Writer;
-use crate::sqlite::office::{TermRecord, Warrant};
-use crate::sqlite::{Store, schema};
+use crate::store::office::{TermRecord, Warrant};
+use crate::store::{Manner, Store};
 use crate::url::Target;
 
 /// A database in which elections are agreed, and this process as a candidate in them. Cheap to
@@ -67,16 +66,41 @@ impl Backend {
 
     /// Uses a pool of your own; our tables are made in its database. A pool of one connection will
     /// do.
-    pub async fn with_sqlite_pool(pool: SqlitePool, config: &Config) -> Result<Backend, Error> {
+    #[cfg(feature = "sqlite")]
+    pub async fn with_sqlite_pool(
+        pool: sqlx::SqlitePool,
+        config: &Config,
+    ) -> Result<Backend, Error> {
         let (timing, me) = (config.timing()?, candidate(config)?);
-        let store = Store::with_pool(pool, me.clone()).await?;
-        Backend::start(store, me, timing, config).await
+        let store = crate::sqlite::Store::with_pool(pool, me.clone()).await?;
+        Backend::start(Store::Sqlite(store), me, timing, config).await
+    }
+
+    /// Uses a pool of your own. Elections keep one of its connections for themselves; one more, for
+    /// the doorbell, is made beside it. The tables must be there already.
+    #[cfg(feature = "postgres")]
+    pub async fn with_postgres_pool(pool: sqlx::PgPool, config: &Config) -> Result<Backend, Error> {
+        let (timing, me) = (config.timing()?, candidate(config)?);
+        let manner = Manner { contends: true, single_writer: config.single_writer };
+        let store = crate::postgres::Store::with_pool(pool, me.clone(), &timing, manner).await?;
+        Backend::start(Store::Postgres(store), me, timing, config).await
+    }
+
+    /// Uses a pool of your own. Elections keep one of its connections for themselves. The tables
+    /// must be there already.
+    #[cfg(feature = "mysql")]
+    pub async fn with_mysql_pool(pool: sqlx::MySqlPool, config: &Config) -> Result<Backend, Error> {
+        let (timing, me) = (config.timing()?, candidate(config)?);
+        let manner = Manner { contends: true, single_writer: config.single_writer };
+        let store = crate::mysql::Store::with_pool(pool, me.clone(), &timing, manner).await?;
+        Backend::start(Store::Mysql(store), me, timing, config).await
     }
 
     async fn open_store(url: &str, config: &Config, create: bool) -> Result<Backend, Error> {
-        let Target::Sqlite(path) = Target::parse(url)?;
+        let target = Target::parse(url)?;
         let (timing, me) = (config.timing()?, candidate(config)?);
-        let store = Store::open(&path, me.clone(), timing.timeout(), create).await?;
+        let manner = Manner { contends: create, single_writer: config.single_writer };
+        let store = Store::open(target, me.clone(), &timing, manner).await?;
         Backend::start(store, me, timing, config).await
     }
 
@@ -90,7 +114,8 @@ impl Backend {
         timing.fits_round_trip(round_trip.0, round_trip.1)?;
         let history = config.history.as_deref();
         let history = history.map(|path| Writer::open(path, me.clone())).transpose()?;
-        let driver = Driver::start(store, me.clone(), timing.timeout(), history);
+        let bell = store.bell(round_trip.0, timing.beat());
+        let driver = Driver::start(store, bell, me.clone(), timing.timeout(), history);
         Ok(Backend { me, timing, round_trip, driver })
     }
 
@@ -200,11 +225,6 @@ impl Backend {
             // The driver drops its end when it is done.
             let _ = closed.await;
         }
-    }
-
-    /// The statements that make the tables, for people who want to see or run them first.
-    pub const fn schema() -> &'static str {
-        schema::SQL
     }
 
     pub(crate) fn send(&self, command: Command) -> Result<(), Error> {

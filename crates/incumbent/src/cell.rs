@@ -12,7 +12,7 @@ use incumbent_protocol::time::Time;
 use tokio::sync::{Notify, watch};
 
 use crate::clock;
-use crate::sqlite::lock::Lock;
+use crate::lock::Lock;
 
 /// One leadership, as both sides see it.
 #[derive(Debug)]
@@ -66,10 +66,13 @@ impl Cell {
 
     /// Lost for good. What is left of the lease may be used up only if the reason says so.
     pub(crate) fn lose(&self, reason: Reason) {
-        self.lost.send_if_modified(|lost| lost.is_none().then(|| *lost = Some(reason)).is_some());
-        if !reason.lease_still_runs() {
-            self.suspend();
-        }
+        self.lost.send_if_modified(|lost| {
+            // Before anybody can be told, and under the lock that an extension looks behind.
+            if !reason.lease_still_runs() {
+                self.suspend();
+            }
+            lost.is_none().then(|| *lost = Some(reason)).is_some()
+        });
     }
 
     pub(crate) fn reason(&self) -> Option<Reason> {

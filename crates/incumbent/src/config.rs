@@ -38,6 +38,7 @@ pub struct Config {
     timeout: Option<Duration>,
     grace: Option<Duration>,
     expiry: Expiry,
+    pub(crate) single_writer: bool,
     pub(crate) history: Option<PathBuf>,
 }
 
@@ -90,6 +91,13 @@ impl Config {
     /// ([`Expiry::Observed`]).
     pub fn expiry(mut self, expiry: Expiry) -> Self {
         self.expiry = expiry;
+        self
+    }
+
+    /// Vouches that all candidates write through one node of a Galera cluster at a time; without it
+    /// such a cluster is refused. Other stores do not care.
+    pub fn single_writer(mut self) -> Self {
+        self.single_writer = true;
         self
     }
 

@@ -25,13 +25,14 @@ use tracing::warn;
 pub(crate) use self::command::{Command, Errand};
 use self::seat::{Seat, Surroundings};
 use self::work::{Finished, Running, finish, run_errand, run_round};
+use crate::bell::{Bell, Ring};
 use crate::clock::{self, JumpDetector};
 use crate::error::{Error, Retry};
 use crate::history::Writer;
+use crate::lock::SharedLock;
 use crate::observe::Change;
-use crate::sqlite::bell::Bell;
-use crate::sqlite::round::Ask;
-use crate::sqlite::{SharedLock, Store};
+use crate::store::Store;
+use crate::store::round::Ask;
 
 /// Longest that closing waits for work to end and for the store to be told.
 const CLOSE_MAX: Duration = Duration::from_secs(2);
@@ -63,6 +64,7 @@ impl Driver {
     /// Starts the task; it ends when the last handle is gone or when it is told to close.
     pub(crate) fn start(
         store: Store,
+        bell: Bell,
         me: CandidateId,
         default_timeout: Duration,
         history: Option<Writer>,
@@ -75,7 +77,7 @@ impl Driver {
             handles: handle.downgrade(),
             seats: BTreeMap::new(),
             lock: store.shared_lock(),
-            bell: Bell::listen(store.folder().filter(|it| it.is_dir()).map(ToOwned::to_owned)),
+            bell,
             idle: Some(store),
             running: None,
             due: Vec::new(),
@@ -100,7 +102,7 @@ impl Driver {
             tokio::select! {
                 finished = finish(&mut self.running) => self.finished(finished),
                 command = self.commands.recv(), if !self.deserted => self.obey(command),
-                () = self.bell.rung() => self.everyone(&Input::Bell),
+                ring = self.bell.rung() => self.rung(ring),
                 () = sleep(wake) => {}
             }
         }
@@ -266,6 +268,14 @@ impl Driver {
     fn seat(&mut self, election: &ElectionName, act: impl FnOnce(&mut Seat)) {
         if let Some(seat) = self.seats.get_mut(election) {
             act(seat);
+        }
+    }
+
+    /// A leader need not look sooner for a mere perhaps.
+    fn rung(&mut self, ring: Ring) {
+        let now = clock::now();
+        for seat in self.seats.values_mut().filter(|seat| ring == Ring::Changed || !seat.leads()) {
+            seat.handle(now, Input::Bell);
         }
     }
 

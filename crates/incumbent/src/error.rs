@@ -67,28 +67,51 @@ pub enum Error {
     #[error("{0} is not the number of a term: look again")]
     NoTerm(u64),
     /// The store could not be opened. *Standing:* none. *Retry:* after a change.
-    #[error("cannot open {}: {problem}", path.display())]
+    #[error("cannot use {place}: {problem}")]
     Open {
-        /// Which file or folder.
-        path: PathBuf,
+        /// Which file, folder or database.
+        place: String,
         /// What is wrong.
         problem: String,
     },
     /// There is no store to look at. *Standing:* none. *Retry:* after a first candidate has contended.
-    #[error("{} does not exist or holds no elections: no election was ever held here", path.display())]
+    #[error("{place} does not exist or holds no elections: no election was ever held here")]
     Missing {
         /// Which file.
-        path: PathBuf,
+        place: String,
     },
-    /// The file is not a healthy database. *Standing:* lost. *Retry:* after a change.
+    /// A database server has not got our tables. *Standing:* none. *Retry:* after making them.
     #[error(
-        "{} is damaged or is not an SQLite database ({problem}): move it away or restore it; nothing was written to it",
-        path.display()
+        "{place} has no tables of Incumbent: make them once with `incumbent schema --apply --url URL` as a user that may \
+         create tables, or run what `incumbent schema --url URL` prints"
+    )]
+    SchemaMissing {
+        /// Which database.
+        place: String,
+    },
+    /// The schema was written by an older version. *Standing:* none. *Retry:* after bringing it up
+    /// to date.
+    #[error(
+        "the schema in {place} has version {found}, this program needs {known}: bring it up to date with \
+         `incumbent schema --apply --url URL`; running candidates may go on meanwhile"
+    )]
+    SchemaOlder {
+        /// Which database.
+        place: String,
+        /// As stored.
+        found: i64,
+        /// As needed here.
+        known: i64,
+    },
+    /// What is stored is not what was ever written by this program. *Standing:* lost. *Retry:* after a
+    /// change.
+    #[error(
+        "{place} is damaged or is something else ({problem}): move it away or restore it; nothing was written to it"
     )]
     Corrupt {
-        /// Which file.
-        path: PathBuf,
-        /// What SQLite says.
+        /// Which file or database.
+        place: String,
+        /// What was found.
         problem: String,
     },
     /// The schema was written by a newer version. *Standing:* none. *Retry:* after an upgrade of
@@ -105,17 +128,35 @@ pub enum Error {
     /// The database file was deleted or replaced while in use. *Standing:* lost. *Retry:* after a
     /// change.
     #[error(
-        "the database file {} was deleted or replaced while in use: leadership on it is over; stop all candidates, restore the \
-         file if it held anything else, and start again",
-        path.display()
+        "the database file {place} was deleted or replaced while in use: leadership on it is over; stop all candidates, \
+         restore the file if it held anything else, and start again"
     )]
     StoreGone {
         /// Which file.
-        path: PathBuf,
+        place: String,
     },
     /// The store did not do what was asked. *Standing:* kept until the lease ends. *Retry:* later.
     #[error("the store did not answer as it should: {0}")]
     Store(String),
+    /// The store undid a transaction because another one came first. *Standing:* kept until the lease
+    /// ends. *Retry:* at once.
+    #[error("the store undid the transaction for the sake of another one: {0}")]
+    Conflict(String),
+    /// A fenced transaction did not commit, because the leadership that began it is over. *Standing:*
+    /// lost. *Retry:* never under this term.
+    #[error("the transaction was undone: term {term} of election {election:?} is over")]
+    Fenced {
+        /// Which election.
+        election: String,
+        /// Which term.
+        term: u64,
+    },
+    /// The answer to a COMMIT was lost. *Standing:* kept. *Retry:* after looking whether it took
+    /// effect.
+    #[error(
+        "it is not known whether the transaction was committed ({0}): look before doing it again"
+    )]
+    InDoubt(String),
     /// The store did not answer in time. *Standing:* kept until the lease ends. *Retry:* later.
     #[error("the store did not answer within {0:?}")]
     Timeout(Duration),
@@ -136,7 +177,10 @@ impl Error {
     /// What this error does to the standing of the candidate that meets it.
     pub const fn standing(&self) -> Effect {
         match self {
-            Error::Corrupt { .. } | Error::StoreGone { .. } | Error::Closed => Effect::Lost,
+            Error::Corrupt { .. }
+            | Error::StoreGone { .. }
+            | Error::Fenced { .. }
+            | Error::Closed => Effect::Lost,
             _ => Effect::None,
         }
     }
@@ -144,7 +188,7 @@ impl Error {
     /// Whether to try again.
     pub const fn retry(&self) -> Retry {
         match self {
-            Error::Store(_) | Error::Timeout(_) => Retry::Later,
+            Error::Store(_) | Error::Conflict(_) | Error::Timeout(_) => Retry::Later,
             _ => Retry::AfterChange,
         }
     }
@@ -152,13 +196,13 @@ impl Error {
     /// A copy for each of several callers that wait for the same thing.
     pub(crate) fn again(&self) -> Error {
         match self {
-            Error::Corrupt { path, problem } => {
-                Error::Corrupt { path: path.clone(), problem: problem.clone() }
+            Error::Corrupt { place, problem } => {
+                Error::Corrupt { place: place.clone(), problem: problem.clone() }
             }
             Error::SchemaNewer { found, known } => {
                 Error::SchemaNewer { found: *found, known: *known }
             }
-            Error::StoreGone { path } => Error::StoreGone { path: path.clone() },
+            Error::StoreGone { place } => Error::StoreGone { place: place.clone() },
             Error::Timeout(after) => Error::Timeout(*after),
             other => Error::Store(other.to_string()),
         }

@@ -43,21 +43,55 @@
 //! | `config` | [`Config`]: who this process is and how fast its elections run |
 //! | `error` | [`Error`]: what went wrong and what that does to one's standing |
 //! | [`blocking`] | the same without async |
+//! | `fenced` | [`Fenced`]: a transaction that commits only under its leadership |
+//! | `fence` | [`Fence`]: for resources outside of the database |
+//! | `schema` | [`Schema`]: the tables, shown, made, brought up to date |
+//! | `doctor` | [`Doctor`]: can elections be held there, and what is promised? |
 //! | `driver` | the task that drives all elections of a process |
+//! | `store` | the seam between what is asked of a database and how each one does it |
 //! | `sqlite` | the embedded default |
+//! | `server` | what database servers have in common |
+//! | `postgres`, `mysql` | what they do not |
+
+#![cfg_attr(
+    not(all(feature = "sqlite", feature = "postgres", feature = "mysql")),
+    allow(
+        dead_code,
+        unused_imports,
+        unused_variables,
+        reason = "fewer backends use less of what they share"
+    )
+)]
+
+#[cfg(not(any(feature = "sqlite", feature = "postgres", feature = "mysql")))]
+compile_error!("enable at least one of the features `sqlite`, `postgres` and `mysql`");
 
 mod backend;
+mod bell;
 pub mod blocking;
 mod cell;
 mod clock;
 mod config;
+mod doctor;
 mod driver;
 mod election;
 mod error;
+mod fence;
+mod fenced;
 mod history;
 mod leadership;
+mod lock;
+#[cfg(feature = "mysql")]
+mod mysql;
 mod observe;
+#[cfg(feature = "postgres")]
+mod postgres;
+mod schema;
+#[cfg(any(feature = "postgres", feature = "mysql"))]
+mod server;
+#[cfg(feature = "sqlite")]
 mod sqlite;
+mod store;
 mod url;
 
 pub use incumbent_protocol::identity::{CandidateId, CandidateName, ElectionName, NameError};
@@ -72,8 +106,17 @@ pub use incumbent_protocol::time::StoreTime;
 pub use self::backend::{Backend, Status};
 pub use self::clock::lease_clock_nanos;
 pub use self::config::{Config, DEFAULT_LEASE};
+pub use self::doctor::Doctor;
+pub use self::doctor::checkup::{Bound, Checkup};
+pub use self::doctor::finding::{Finding, Verdict};
+pub use self::doctor::promise::{Given, Promise};
+pub use self::doctor::trips::Trips;
 pub use self::election::Election;
 pub use self::error::{Effect, Error, Retry};
+pub use self::fence::{Fence, FenceError};
+pub use self::fenced::{Fenced, Fencing};
 pub use self::leadership::Leadership;
 pub use self::observe::{Change, Changes};
-pub use self::sqlite::office::TermRecord;
+pub use self::schema::{Applied, Schema};
+pub use self::store::office::TermRecord;
+pub use self::url::redacted;

@@ -8,25 +8,25 @@
 //! | file | what |
 //! |---|---|
 //! | [`mod@file`] | the file, and whether it is still the one that was opened |
+//! | [`place`] | the file system that it lies on |
+//! | [`probe`] | what an examination looks at |
 //! | [`schema`] | the tables |
 //! | [`mod@trouble`] | what an error of SQLite means |
-//! | [`lock`] | the file lock whose release proves a death |
-//! | [`bell`] | the doorbell |
 //! | [`row`] | reading a row into a `Snapshot` |
-//! | [`round`] | one round: renewals, looks, bids and resignations of all elections together |
-//! | [`office`] | what operators and onlookers ask |
+//! | [`mod@write`] | writing what a decision says |
+//! | [`round`] | what is done for a round and for operators |
 
-pub(crate) mod bell;
 mod file;
-pub(crate) mod lock;
-pub(crate) mod office;
-pub(crate) mod round;
+mod place;
+pub(crate) mod probe;
+mod round;
 mod row;
 pub(crate) mod schema;
 mod trouble;
+mod write;
 
 use std::path::Path;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 use std::time::Duration;
 
 use incumbent_protocol::identity::CandidateId;
@@ -39,12 +39,13 @@ use sqlx::sqlite::{
 use sqlx::{AssertSqlSafe, ConnectOptions, Connection, Row, Sqlite};
 
 use self::file::{DatabaseFile, check_place};
-use self::lock::Lock;
 use self::schema::Meta;
 pub(crate) use self::trouble::trouble;
 use self::trouble::{at, is_locked};
+use crate::bell::Bell;
 use crate::clock;
 use crate::error::Error;
+use crate::lock::{Lock, SharedLock};
 
 /// How long the making of a new database may wait for others who make it too.
 const OPEN_PATIENCE: Duration = Duration::from_secs(5);
@@ -53,9 +54,6 @@ const OPEN_PATIENCE: Duration = Duration::from_secs(5);
 const PROBE: &str = "
     INSERT INTO incumbent_meta (key, value) VALUES ('probe', '')
     ON CONFLICT (key) DO UPDATE SET value = excluded.value";
-
-/// The lock of this process, once it has bid for anything.
-pub(crate) type SharedLock = Arc<OnceLock<Arc<Lock>>>;
 
 /// One database and the one connection that all elections of this process share.
 #[derive(Debug)]
@@ -141,6 +139,11 @@ impl Store {
         Arc::clone(&self.lock)
     }
 
+    /// Rings come from the folder of locks.
+    pub(crate) fn bell(&self, _round_trip: Duration, _beat: Duration) -> Bell {
+        Bell::at_folder(self.folder().filter(|it| it.is_dir()).map(ToOwned::to_owned))
+    }
+
     /// Statements run so far.
     pub(crate) const fn statements(&self) -> u64 {
         self.statements
@@ -159,13 +162,6 @@ impl Store {
             (Ok(asked), written) => Ok((asked, written.and_then(Result::ok))),
         };
         self.end(held, result)
-    }
-
-    /// Wakes everyone on this host who listens.
-    pub(crate) fn ring(&self) {
-        if let Some(folder) = self.folder() {
-            bell::ring(folder);
-        }
     }
 
     /// Takes the lock that proves this process alive, before it bids for the first time.
@@ -216,10 +212,10 @@ impl Store {
     fn named(&self, error: Error) -> Error {
         match (error, &self.file) {
             (Error::Corrupt { problem, .. }, Some(file)) => {
-                Error::Corrupt { path: file.path.clone(), problem }
+                Error::Corrupt { place: file.place(), problem }
             }
-            (Error::Open { path, problem }, Some(file)) if path.as_os_str().is_empty() => {
-                Error::Open { path: file.path.clone(), problem }
+            (Error::Open { place, problem }, Some(file)) if place.is_empty() => {
+                Error::Open { place: file.place(), problem }
             }
             (error, _) => error,
         }

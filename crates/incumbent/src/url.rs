@@ -1,50 +1,190 @@
 //! From a URL to a place where elections are agreed.
 //!
 //! Assumes: nothing; URLs come from people.
-//! Promises: an unknown scheme or an odd path is an error that shows what would be right.
+//! Promises: an unknown scheme, option or an odd path is an error that shows what would be right,
+//! and never a password.
 
+use std::fmt;
 use std::path::{Path, PathBuf};
+#[cfg(any(feature = "postgres", feature = "mysql"))]
+use std::str::FromStr;
 
 use crate::error::Error;
+#[cfg(any(feature = "postgres", feature = "mysql"))]
+use crate::server::dialect::Dialect;
 
 /// Where elections are agreed.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone)]
 pub(crate) enum Target {
     /// A file of this host.
+    #[cfg(feature = "sqlite")]
     Sqlite(PathBuf),
+    /// A database of a PostgreSQL server.
+    #[cfg(feature = "postgres")]
+    Postgres(Box<sqlx::postgres::PgConnectOptions>),
+    /// A database of a MySQL or MariaDB server.
+    #[cfg(feature = "mysql")]
+    Mysql { options: Box<sqlx::mysql::MySqlConnectOptions>, single_writer: bool },
 }
 
-const KNOWN: &str =
-    "use sqlite:///absolute/path.db, sqlite:relative/path.db or a plain path that ends in .db";
+const KNOWN: &str = "use sqlite:///absolute/path.db, sqlite:relative/path.db, a plain path that ends in .db, \
+    postgres://user:password@host/database or mysql://user:password@host/database";
+
+/// What may stand behind the question mark of a PostgreSQL URL.
+#[cfg(feature = "postgres")]
+const POSTGRES: [&str; 9] =
+    ["sslmode", "sslrootcert", "sslcert", "sslkey", "host", "port", "dbname", "user", "password"];
+
+/// What may stand behind the question mark of a MySQL URL.
+#[cfg(feature = "mysql")]
+const MYSQL: [&str; 6] = ["ssl-mode", "ssl-ca", "ssl-cert", "ssl-key", "socket", "galera"];
 
 impl Target {
     pub(crate) fn parse(url: &str) -> Result<Target, Error> {
-        let wrong = |problem: String| Error::Url { url: url.to_owned(), problem };
-        let path = match url.split_once(':') {
-            Some(("sqlite" | "file", rest)) => rest.strip_prefix("//").unwrap_or(rest),
+        let wrong = |problem: String| Error::Url { url: redacted(url), problem };
+        match url.split_once(':') {
+            Some(("sqlite" | "file", rest)) => {
+                sqlite(rest.strip_prefix("//").unwrap_or(rest)).map_err(wrong)
+            }
+            // Without the slashes the driver would take all the rest for a path, and show it.
+            Some(("postgres" | "postgresql" | "mysql" | "mariadb", rest))
+                if !rest.starts_with("//") =>
+            {
+                Err(wrong(format!("two slashes are missing after the colon; {KNOWN}")))
+            }
+            Some(("postgres" | "postgresql", _)) => postgres(url).map_err(wrong),
+            Some(("mysql" | "mariadb", rest)) => mysql(rest).map_err(wrong),
             Some((scheme, _)) if is_scheme(scheme) => {
-                return Err(wrong(format!("unknown scheme {scheme:?}; {KNOWN}")));
+                Err(wrong(format!("unknown scheme {scheme:?}; {KNOWN}")))
             }
-            _ if Path::new(url).extension().is_some_and(|e| e == "db" || e == "sqlite") => url,
-            _ => return Err(wrong(KNOWN.to_owned())),
-        };
-        let path = path.split_once('?').map_or(Ok(path), |(path, options)| {
-            if options.is_empty() {
-                Ok(path)
-            } else {
-                Err(wrong(format!("unknown options {options:?}")))
+            _ if Path::new(url).extension().is_some_and(|e| e == "db" || e == "sqlite") => {
+                sqlite(url).map_err(wrong)
             }
-        })?;
-        match path {
-            "" => Err(wrong(format!("it names no file; {KNOWN}"))),
-            ":memory:" => Err(wrong(
-                "a database in memory cannot be shared by processes; hand in a pool instead"
-                    .to_owned(),
-            )),
-            path if path.ends_with('/') => Err(wrong("it names a folder, not a file".to_owned())),
-            path => Ok(Target::Sqlite(PathBuf::from(path))),
+            _ => Err(wrong(KNOWN.to_owned())),
         }
     }
+}
+
+impl fmt::Debug for Target {
+    /// Without secrets.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let place = match self {
+            #[cfg(feature = "sqlite")]
+            Target::Sqlite(path) => path.display().to_string(),
+            #[cfg(feature = "postgres")]
+            Target::Postgres(options) => crate::postgres::Pg::place(options),
+            #[cfg(feature = "mysql")]
+            Target::Mysql { options, .. } => crate::mysql::My::place(options),
+        };
+        f.debug_tuple("Target").field(&place).finish()
+    }
+}
+
+/// The URL without its password, for people and logs.
+///
+/// ```
+/// let shown = incumbent::redacted("postgres://app:hunter2@db/app");
+/// assert_eq!(shown, "postgres://app:***@db/app");
+/// ```
+pub fn redacted(url: &str) -> String {
+    let Some(colon) = url.find(':') else {
+        return url.to_owned();
+    };
+    let slashes = if url[colon..].starts_with("://") { 3 } else { 1 };
+    let (scheme, rest) = url.split_at(colon + slashes);
+    // The last one: a password may hold any letter that belongs elsewhere.
+    let (authority, tail) = rest.split_at(rest.rfind('@').map_or(0, |at| at + 1));
+    let user = authority.split_once(':').map(|(user, _)| format!("{user}:***@"));
+    let authority = user.unwrap_or_else(|| authority.to_owned());
+    let tail = tail.split_once("password=").map_or_else(
+        || tail.to_owned(),
+        |(before, after)| {
+            let after = after.find('&').map_or("", |at| &after[at..]);
+            format!("{before}password=***{after}")
+        },
+    );
+    format!("{scheme}{authority}{tail}")
+}
+
+#[cfg(feature = "sqlite")]
+fn sqlite(path: &str) -> Result<Target, String> {
+    let path = match path.split_once('?') {
+        Some((_, options)) if !options.is_empty() => {
+            return Err(format!("unknown options {options:?}"));
+        }
+        Some((path, _)) => path,
+        None => path,
+    };
+    match path {
+        "" => Err(format!("it names no file; {KNOWN}")),
+        ":memory:" => {
+            Err("a database in memory cannot be shared by processes; hand in a pool instead"
+                .to_owned())
+        }
+        path if path.ends_with('/') => Err("it names a folder, not a file".to_owned()),
+        path => Ok(Target::Sqlite(PathBuf::from(path))),
+    }
+}
+
+#[cfg(not(feature = "sqlite"))]
+fn sqlite(_path: &str) -> Result<Target, String> {
+    Err("this program was built without SQLite: enable the feature `sqlite`".to_owned())
+}
+
+#[cfg(feature = "postgres")]
+fn postgres(url: &str) -> Result<Target, String> {
+    check_options(url, &POSTGRES)?;
+    let options = sqlx::postgres::PgConnectOptions::from_str(url).map_err(|e| e.to_string())?;
+    Ok(Target::Postgres(Box::new(options)))
+}
+
+#[cfg(not(feature = "postgres"))]
+fn postgres(_url: &str) -> Result<Target, String> {
+    Err("this program was built without PostgreSQL: enable the feature `postgres`".to_owned())
+}
+
+#[cfg(feature = "mysql")]
+fn mysql(rest: &str) -> Result<Target, String> {
+    check_options(rest, &MYSQL)?;
+    let (bare, options) = rest.split_once('?').unwrap_or((rest, ""));
+    let (ours, theirs): (Vec<_>, Vec<_>) =
+        options.split('&').partition(|option| option.starts_with("galera="));
+    let single_writer = match ours.as_slice() {
+        [] => false,
+        ["galera=single-writer"] => true,
+        _ => return Err("the option galera takes the value single-writer only".to_owned()),
+    };
+    let url = format!("mysql:{bare}?{}", theirs.join("&"));
+    let url = url.trim_end_matches('?');
+    let options = sqlx::mysql::MySqlConnectOptions::from_str(url).map_err(|e| e.to_string())?;
+    if options.get_database().is_none() {
+        return Err("it names no database: mysql://user:password@host/database".to_owned());
+    }
+    Ok(Target::Mysql { options: Box::new(options), single_writer })
+}
+
+#[cfg(not(feature = "mysql"))]
+fn mysql(_rest: &str) -> Result<Target, String> {
+    Err("this program was built without MySQL: enable the feature `mysql`".to_owned())
+}
+
+/// The driver would only log what it does not know.
+#[cfg(any(feature = "postgres", feature = "mysql"))]
+fn check_options(url: &str, known: &[&str]) -> Result<(), String> {
+    let options = url.split_once('?').map_or("", |(_, options)| options);
+    let keys = options.split('&').filter(|option| !option.is_empty());
+    let keys = keys.map(|option| option.split_once('=').map_or(option, |(key, _)| key));
+    for key in keys {
+        // Perhaps a part of the password, which must not be shown.
+        if !key.chars().all(|c| c.is_ascii_alphanumeric() || "-_".contains(c)) {
+            let odd = "its options cannot be read: in a password write %3F for ?, %2F for / and %23 for #";
+            return Err(odd.to_owned());
+        }
+        if !known.contains(&key) {
+            return Err(format!("unknown option {key:?}; known are {}", known.join(", ")));
+        }
+    }
+    Ok(())
 }
 
 fn is_scheme(text: &str) -> bool {
@@ -57,11 +197,16 @@ fn is_scheme(text: &str) -> bool {
 mod tests {
     use super::*;
 
+    #[cfg(feature = "sqlite")]
     fn path(url: &str) -> Option<PathBuf> {
-        Target::parse(url).ok().map(|Target::Sqlite(path)| path)
+        match Target::parse(url) {
+            Ok(Target::Sqlite(path)) => Some(path),
+            _ => None,
+        }
     }
 
     #[test]
+    #[cfg(feature = "sqlite")]
     fn the_usual_spellings_name_a_file() {
         for (url, file) in [
             ("sqlite:///var/lib/x.db", "/var/lib/x.db"),
@@ -75,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn whatever_names_no_file_is_refused() {
+    fn whatever_names_no_store_is_refused() {
         for url in [
             "",
             "zookeeper://host",
@@ -84,13 +229,52 @@ mod tests {
             "sqlite:/tmp/",
             "hello",
             "sqlite:x.db?a=b",
+            "postgres://host/db?sslmoed=require",
+            "mysql://host",
+            "mysql://host/db?galera=yes",
         ] {
-            assert_eq!(path(url), None, "{url}");
+            assert!(Target::parse(url).is_err(), "{url}");
         }
         let error = Target::parse("etcd://host").map(drop).expect_err("unknown").to_string();
         assert!(
             error.contains("unknown scheme \"etcd\"") && error.contains("sqlite:///"),
             "{error}"
+        );
+    }
+
+    #[test]
+    fn a_password_is_never_shown() {
+        for (url, shown) in [
+            ("postgres://me:s3@cret@host:1/db", "postgres://me:***@host:1/db"),
+            ("postgres://me:s3/c?ret@host:1/db", "postgres://me:***@host:1/db"),
+            ("postgres:me:s3@host/db", "postgres:me:***@host/db"),
+            ("postgres://me@host/db", "postgres://me@host/db"),
+            ("postgres://host/db?password=x&port=1", "postgres://host/db?password=***&port=1"),
+            ("sqlite:x.db", "sqlite:x.db"),
+        ] {
+            assert_eq!(redacted(url), shown);
+        }
+        #[cfg(all(feature = "postgres", feature = "mysql"))]
+        for url in ["postgres://me:hunter2@host/db", "mysql://me:hunter2@host/db"] {
+            let shown = Target::parse(url).map(|target| format!("{target:?}"));
+            assert!(shown.is_ok_and(|shown| !shown.contains("hunter2")), "{url}");
+        }
+        let error = Target::parse("postgres://me:hunter2@host:port/db").map(drop).expect_err("odd");
+        assert!(!error.to_string().contains("hunter2"), "{error}");
+    }
+
+    #[test]
+    #[cfg(feature = "mysql")]
+    fn whoever_vouches_for_a_single_writer_says_so_in_the_url() {
+        let vouches = |url: &str| match Target::parse(url) {
+            Ok(Target::Mysql { single_writer, .. }) => Some(single_writer),
+            _ => None,
+        };
+        assert_eq!(vouches("mysql://me:x@host/db"), Some(false));
+        assert_eq!(vouches("mariadb://me:x@host/db?galera=single-writer"), Some(true));
+        assert_eq!(
+            vouches("mysql://me:x@host/db?ssl-mode=required&galera=single-writer"),
+            Some(true)
         );
     }
 }

@@ -7,6 +7,7 @@ pub(super) const ALL: &str = "\
 Examples:
   incumbent run -- ./scheduler            run it on whichever host leads
   incumbent status                        who leads?
+  incumbent doctor                        can elections be held here?
   incumbent demo                          see a failover in ten seconds";
 
 pub(super) const RUN: &str = "\
@@ -18,7 +19,9 @@ ends.
 Examples:
   incumbent run -- ./scheduler
   incumbent run --election billing --lease 5s -- ./ledger --verbose
-  incumbent run --once --wait 30s -- ./migrate";
+  incumbent run --once --wait 30s -- ./migrate
+  INCUMBENT_URL=postgres://app:secret@db/app incumbent run -- ./scheduler
+  incumbent run --url 'mysql://app@db/app?ssl-mode=verify_identity' -- ./scheduler";
 
 pub(super) const STATUS: &str = "\
 Exits with 0 if somebody leads, with 1 if nobody does; with --all, with 0 if every election is led.
@@ -55,12 +58,27 @@ Examples:
   incumbent demote --term 1762938412000000 --wait-for 10s";
 
 pub(super) const SCHEMA: &str = "\
-Tables are made by themselves when a candidate first opens a database; this is for people who want
-to see them before.
+In an SQLite file, tables are made by themselves when a candidate first opens it. In a database
+server they are made once, by a user that may create tables; candidates need only what --grants
+gives.
 
 Examples:
   incumbent schema
-  incumbent schema --apply --url sqlite:///var/lib/app/elections.db";
+  incumbent schema --apply --url sqlite:///var/lib/app/elections.db
+  INCUMBENT_URL=postgres://owner:secret@db/app incumbent schema --apply
+  incumbent schema --grants app --url postgres://db/app
+  incumbent schema --grants app@10.0.0.% --url mysql://db/app";
+
+pub(super) const DOCTOR: &str = "\
+Elections that run meanwhile are not disturbed. The settings that candidates will use belong on the
+command line too: what is too slow for one lease may do for another. Exits with 0 if elections can
+be held, warnings or not; with 1 if something is refused; with 125 if the store does not answer.
+
+Examples:
+  incumbent doctor
+  incumbent doctor --json --lease 5s
+  INCUMBENT_URL=postgres://app:secret@db/app incumbent doctor
+  incumbent doctor --url 'mysql://app@node-1/app?galera=single-writer'";
 
 pub(super) const DEMO: &str = "\
 Everything happens in a temporary folder that is removed at the end. Of the shared options, --lease,

@@ -15,8 +15,8 @@ use anyhow::Context;
 use incumbent::lease_clock_nanos;
 use rustix::io::Errno;
 use rustix::process::{
-    Signal, getpgid, getpgrp, getpid, getppid, kill_current_process_group, kill_process_group,
-    setpgid,
+    Signal, getpgid, getpgrp, getpid, getppid, kill_current_process_group, kill_process,
+    kill_process_group, setpgid,
 };
 use tokio::process::{Child, Command};
 use tokio::signal::unix::{SignalKind, signal};
@@ -32,7 +32,16 @@ use crate::flags::GuardArgs;
 const NAP_MAX: Duration = Duration::from_millis(250);
 
 /// How long the kernel may take to end a killed command, and a file system to take a last line.
-const REAP_MAX: Duration = Duration::from_millis(10);
+const REAP_MAX: Duration = Duration::from_millis(500);
+
+/// How a guard ends that had to end its command because the lease was at its end: no code of a
+/// command can be taken for it.
+const OVERDUE: Signal = Signal::USR1;
+
+/// Whether a guard ended its command because the lease was at its end.
+pub(crate) fn is_overdue(status: ExitStatus) -> bool {
+    status.signal() == Some(OVERDUE.as_raw())
+}
 
 /// Runs the command until it ends by itself or must end.
 pub(crate) async fn guard(args: GuardArgs) -> anyhow::Result<Exit> {
@@ -44,13 +53,14 @@ pub(crate) async fn guard(args: GuardArgs) -> anyhow::Result<Exit> {
     };
     let mut ladder = Ladder::new(until, Duration::from_millis(args.grace_ms));
     if ladder.next().0 <= lease_clock_nanos() {
-        return Ok(Exit::Lost);
+        return Ok(Exit::Overdue);
     }
     // Started from the main thread: the kernel binds the command's life to the thread that starts
     // it.
     let child = stage(&args.command)?.spawn().context("cannot start the command")?;
     let epitaph = args.epitaph.as_deref().map(Epitaph::parse).transpose()?;
     let mut charge = Charge { child, epitaph };
+    let (mut told, mut late) = (false, false);
     loop {
         let (at, _) = ladder.next();
         let nap = Duration::from_nanos(at.saturating_sub(lease_clock_nanos())).min(NAP_MAX);
@@ -58,18 +68,28 @@ pub(crate) async fn guard(args: GuardArgs) -> anyhow::Result<Exit> {
             status = charge.child.wait() => {
                 end_group();
                 charge.mourn().await;
-                return Ok(Exit::Child(code(status?)));
+                let exit = Exit::Child(code(status?));
+                return Ok(if late { Exit::Overdue } else { exit });
             }
             word = control.hear() => match word {
                 Some(Word::Until(until)) => ladder.extend(until),
-                Some(Word::Stop) => ladder.stop(lease_clock_nanos()),
-                None => return charge.kill().await,
+                Some(Word::Stop) => {
+                    told = true;
+                    ladder.stop(lease_clock_nanos());
+                }
+                None => return Ok(charge.kill().await),
             },
             () = tokio::time::sleep(nap) => {}
         }
         match ladder.climb(lease_clock_nanos()) {
-            Some(Rung::Term) => send(Signal::TERM),
-            Some(Rung::Kill) => return charge.kill().await,
+            Some(Rung::Term) => {
+                late = !told;
+                send(Signal::TERM);
+            }
+            Some(Rung::Kill) => {
+                let exit = charge.kill().await;
+                return Ok(if late { Exit::Overdue } else { exit });
+            }
             None => {}
         }
     }
@@ -83,13 +103,13 @@ struct Charge {
 
 impl Charge {
     /// Ends the command and everything in its group.
-    async fn kill(&mut self) -> anyhow::Result<Exit> {
+    async fn kill(&mut self) -> Exit {
         end_group();
         let reaped = tokio::time::timeout(REAP_MAX, self.child.wait()).await;
         if reaped.is_ok() {
             self.mourn().await;
         }
-        Ok(Exit::Child(137))
+        Exit::Child(137)
     }
 
     /// Says that the work is dead, if that can be said without delay.
@@ -118,6 +138,11 @@ fn end_group() {
     {
         tracing::error!(%error, "cannot kill the command");
     }
+}
+
+/// Ends so that the supervisor knows whose doing it was. Returns only if that cannot be.
+pub(crate) fn sign_off() {
+    let _ = kill_process(getpid(), OVERDUE);
 }
 
 /// The code that a shell would show for this end of a process.

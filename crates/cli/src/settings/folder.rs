@@ -32,7 +32,7 @@ pub(super) fn usual_config() -> Option<PathBuf> {
 pub(super) fn make(folder: &Path) -> Result<(), incumbent::Error> {
     let made = DirBuilder::new().recursive(true).mode(0o700).create(folder);
     made.map_err(|error| incumbent::Error::Open {
-        path: folder.to_owned(),
+        place: folder.display().to_string(),
         problem: error.to_string(),
     })
 }

@@ -10,7 +10,9 @@ fn every_shell_gets_a_script_that_knows_the_commands() {
     for shell in ["bash", "zsh", "fish"] {
         let ended = desk.call(&["completions", shell]);
         assert_eq!((ended.code, ended.err.as_str()), (0, ""));
-        assert!(ended.out.contains("takeover") && ended.out.contains("incumbent"), "{shell}");
+        for word in ["incumbent", "takeover", "doctor", "grants"] {
+            assert!(ended.out.contains(word), "{shell}: {word}");
+        }
         assert_eq!(desk.call(&["completions", shell, "--json"]).json()["script"], ended.out);
     }
 }

@@ -32,6 +32,7 @@ fn every_command_has_a_page_with_examples() {
         "takeover",
         "demote",
         "schema",
+        "doctor",
         "demo",
         "audit",
         "completions",
@@ -44,7 +45,7 @@ fn every_command_has_a_page_with_examples() {
 
 #[test]
 fn no_page_is_wider_than_a_hundred_columns() {
-    for command in ["run", "status", "demo", "takeover"] {
+    for command in ["run", "status", "demo", "takeover", "schema", "doctor"] {
         let wide = page(&[command, "--help"])
             .lines()
             .find(|line| line.chars().count() > 100)

@@ -111,6 +111,25 @@ fn the_printed_schema_is_the_one_that_is_applied() {
     let json = desk.call(&["schema", "--json"]).json();
     assert_eq!(json["sql"].as_str().map(str::trim_end), Some(printed.out.trim_end()));
     assert!(!desk.path(".local").exists(), "printing made a folder");
-    assert_eq!(desk.ask(&["schema", "--apply"]).code, 0);
-    assert_eq!(desk.ask(&["schema", "--apply"]).code, 0, "a second time changes nothing");
+    let first = desk.ask(&["schema", "--apply"]);
+    assert!(first.code == 0 && first.out.ends_with(": made, version 1\n"), "{first:?}");
+    let second = desk.ask(&["schema", "--apply"]);
+    assert!(second.code == 0 && second.out.ends_with(": version 1, as before\n"), "{second:?}");
+}
+
+#[test]
+fn the_schema_and_the_rights_of_a_server_are_printed_without_asking_it() {
+    let desk = Desk::new();
+    let (postgres, mysql) = ("postgres://me:hunter2@nowhere/app", "mysql://me:hunter2@nowhere/app");
+    for url in [postgres, mysql] {
+        let tables = desk.call(&["schema", "--url", url]);
+        assert!(tables.code == 0 && tables.out.contains("incumbent_guard"), "{tables:?}");
+    }
+    let grants = desk.call(&["schema", "--grants", "app", "--url", postgres]);
+    assert!(grants.out.contains("ON incumbent_meta TO \"app\";"), "{grants:?}");
+    let grants = desk.call(&["schema", "--grants", "app@10.0.0.1", "--json", "--url", mysql]);
+    let sql = grants.json()["sql"].as_str().map(str::to_owned).expect("statements");
+    assert!(sql.contains("ON incumbent_meta TO 'app'@'10.0.0.1';"), "{sql}");
+    let ended = desk.ask(&["schema", "--grants", "app"]);
+    assert!(ended.code == 125 && ended.err.contains("SQLite has no users"), "{ended:?}");
 }

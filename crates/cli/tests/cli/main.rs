@@ -7,8 +7,11 @@
 mod audit;
 mod completions;
 mod demo;
+mod doctor;
 mod help;
 mod look;
+#[path = "../mask/mod.rs"]
+mod mask;
 mod orders;
 mod settings;
 mod support;

@@ -10,7 +10,8 @@ fn an_unknown_scheme_is_answered_with_the_known_ones() {
     Desk::new().call(&["status", "--url", "zookeeper://host"]).failed(
         2,
         "cannot use the URL \"zookeeper://host\": unknown scheme \"zookeeper\"; use sqlite:///absolute/path.db, \
-         sqlite:relative/path.db or a plain path that ends in .db",
+         sqlite:relative/path.db, a plain path that ends in .db, postgres://user:password@host/database or \
+         mysql://user:password@host/database",
     );
 }
 
@@ -22,14 +23,14 @@ fn a_folder_that_cannot_be_there_is_named() {
     desk.call(&["schema", "--apply", "--url", &url]).failed(
         125,
         &format!(
-            "cannot open {0}/elections.db: the folder {0} does not exist: make it first",
+            "cannot use {0}/elections.db: the folder {0} does not exist: make it first",
             file.display()
         ),
     );
     let mut schema = desk.command(&["schema", "--apply"]);
     schema.env("XDG_STATE_HOME", &file);
     let ended = end(schema);
-    let start = format!("incumbent: cannot open {}/incumbent: ", file.display());
+    let start = format!("incumbent: cannot use {}/incumbent: ", file.display());
     assert!(ended.code == 125 && ended.err.starts_with(&start), "{ended:?}");
 }
 
@@ -41,7 +42,7 @@ fn a_file_that_is_no_database_is_left_alone() {
         desk.ask(&[command]).failed(
             125,
             &format!(
-                "{} is damaged or is not an SQLite database (file is not a database): move it away or restore it; \
+                "{} is damaged or is something else (file is not a database): move it away or restore it; \
                  nothing was written to it",
                 file.display()
             ),
@@ -119,6 +120,27 @@ fn an_odd_name_is_refused_with_the_character_and_its_place() {
     desk.ask(&["status", "--election", "a b"]).failed(2, &words);
     desk.ask(&["run", "--name", "a b", "--", "true"]).failed(2, &words);
     desk.ask(&["status", "--election", ""]).failed(2, "a name must not be empty");
+}
+
+#[test]
+fn a_password_is_never_shown() {
+    let desk = Desk::new();
+    for url in ["postgres://me:hunter2@127.0.0.1:1/app", "mysql://me:hunter2@127.0.0.1:1/app"] {
+        for command in
+            [&["status"][..], &["doctor"], &["schema", "--apply"], &["run", "--", "true"]]
+        {
+            for json in [&[][..], &["--json"]] {
+                let mut call = desk.command(&[command, json].concat());
+                call.env("INCUMBENT_URL", url);
+                let ended = end(call);
+                assert_eq!((ended.code, ended.out.as_str()), (125, ""), "{ended:?}");
+                assert!(ended.err.contains("://127.0.0.1:1/app"), "{ended:?}");
+                assert!(!ended.err.contains("hunter2"), "{ended:?}");
+            }
+        }
+    }
+    let ended = desk.call(&["status", "--url", "postgres://me:hunter2@host/app?bogus=1"]);
+    assert!(ended.code == 2 && ended.err.contains("me:***@host"), "{ended:?}");
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! A troupe of real `incumbent run` processes on one SQLite file, for tests and benchmarks.
+//! A troupe of real `incumbent run` processes on one store, for tests and benchmarks.
 //!
 //! Assumes: `sh`, `sleep` and `date` are there.
 //! Promises: every process of the troupe is dead when it is dropped; nothing is asserted about how
@@ -19,11 +19,12 @@ pub(crate) const PATIENCE: Duration = Duration::from_mins(1);
 const WORK: &str =
     r#"echo "$INCUMBENT_NAME $INCUMBENT_TOKEN $$ $(date +%s%N)" >> "$STARTS"; exec sleep 600"#;
 
-/// A folder with one database, and everyone who contends in it.
+/// A folder for one database, and everyone who contends in it.
 pub(crate) struct Troupe {
     folder: tempfile::TempDir,
     program: PathBuf,
     lease: &'static str,
+    url: String,
     members: Vec<Member>,
 }
 
@@ -46,7 +47,14 @@ pub(crate) struct Start {
 impl Troupe {
     pub(crate) fn new(program: &str, lease: &'static str) -> Self {
         let folder = tempfile::tempdir().expect("a temporary folder");
-        Troupe { folder, program: program.into(), lease, members: Vec::new() }
+        let url = format!("sqlite://{}", folder.path().join("e.db").display());
+        Troupe { folder, program: program.into(), lease, url, members: Vec::new() }
+    }
+
+    /// The same troupe on another store.
+    pub(crate) fn at(mut self, url: &str) -> Self {
+        url.clone_into(&mut self.url);
+        self
     }
 
     /// A call of the program in a clean environment, on the database of this troupe.
@@ -57,8 +65,8 @@ impl Troupe {
                 command.env_remove(key);
             }
         }
-        let url = format!("sqlite://{}", self.path("e.db").display());
-        command.arg(subcommand).args(["--url", &url, "--lease", self.lease]);
+        command.arg(subcommand).args(["--lease", self.lease]);
+        command.env("INCUMBENT_URL", &self.url);
         command.env("STARTS", self.path("starts")).stdin(Stdio::null());
         command
     }

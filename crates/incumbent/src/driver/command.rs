@@ -14,7 +14,7 @@ use tokio::sync::oneshot;
 use crate::error::Error;
 use crate::leadership::Leadership;
 use crate::observe::Feed;
-use crate::sqlite::office::{TermRecord, Warrant};
+use crate::store::office::{TermRecord, Warrant};
 
 pub(crate) type Reply<T> = oneshot::Sender<Result<T, Error>>;
 

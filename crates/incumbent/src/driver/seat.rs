@@ -26,8 +26,8 @@ use crate::clock;
 use crate::error::Error;
 use crate::history::Writer;
 use crate::leadership::Leadership;
+use crate::lock::SharedLock;
 use crate::observe::{Change, Feed};
-use crate::sqlite::SharedLock;
 
 /// What a seat needs of its driver while it settles.
 pub(super) struct Surroundings<'a> {
@@ -66,6 +66,10 @@ impl Seat {
 
     pub(super) fn wake_at(&self) -> Option<Time> {
         self.candidacy.wake_at()
+    }
+
+    pub(super) fn leads(&self) -> bool {
+        self.cell.is_some()
     }
 
     pub(super) fn has_let_go(&self) -> bool {

@@ -15,8 +15,8 @@ use incumbent_protocol::time::AskedAt;
 use super::command::Errand;
 use crate::clock;
 use crate::error::Error;
-use crate::sqlite::Store;
-use crate::sqlite::round::{Answer, Ask};
+use crate::store::Store;
+use crate::store::round::{Answer, Ask};
 
 /// What came back from the store, together with the store.
 pub(super) struct Finished {

@@ -14,9 +14,10 @@ use incumbent_protocol::identity::CandidateId;
 use rustix::fs::{Mode, OFlags};
 use sqlx::sqlite::SqliteConnection;
 
-use super::lock::{self, Lock};
+use super::place;
 use super::schema::{self, Meta};
 use crate::error::Error;
+use crate::lock::{self, Lock};
 
 /// The smallest page of any SQLite database.
 const PAGE_MIN: u64 = 512;
@@ -37,7 +38,7 @@ pub(super) struct DatabaseFile {
 impl DatabaseFile {
     /// Finds it. A candidate also gets the folder beside it made.
     pub(super) fn find(path: &Path, contends: bool) -> Result<Self, Error> {
-        let refuse = |problem: String| Error::Open { path: path.to_owned(), problem };
+        let refuse = |problem: String| Error::Open { place: path.display().to_string(), problem };
         // SQLite follows links, so the folder must lie beside the file that it finds.
         let path = path.canonicalize().map_err(|error| refuse(error.to_string()))?;
         let found = path.metadata().map_err(|error| refuse(error.to_string()))?;
@@ -61,10 +62,15 @@ impl DatabaseFile {
         })
     }
 
+    /// What errors call it.
+    pub(super) fn place(&self) -> String {
+        self.path.display().to_string()
+    }
+
     pub(super) fn is_in_place(&self) -> Result<(), Error> {
         let here = std::fs::metadata(&self.path)
             .is_ok_and(|found| (found.dev(), found.ino()) == (self.device, self.inode));
-        if here { Ok(()) } else { Err(Error::StoreGone { path: self.path.clone() }) }
+        if here { Ok(()) } else { Err(Error::StoreGone { place: self.place() }) }
     }
 
     pub(super) async fn meta(
@@ -78,24 +84,27 @@ impl DatabaseFile {
             let file = format!("{}:{}", self.device, self.inode);
             return schema::apply(connection, Some(file), others).await;
         }
-        schema::read(connection).await?.ok_or_else(|| Error::Missing { path: self.path.clone() })
+        schema::read(connection).await?.ok_or_else(|| Error::Missing { place: self.place() })
     }
 }
 
 /// Says in words what SQLite's own "unable to open database file" leaves out.
 pub(super) fn check_place(path: &Path, create: bool) -> Result<(), Error> {
-    let refuse = |problem: String| Err(Error::Open { path: path.to_owned(), problem });
+    let refuse = |problem: String| Err(Error::Open { place: path.display().to_string(), problem });
     if path.is_dir() {
         return refuse("it is a folder".to_owned());
     }
     if !path.exists() && !create {
-        return Err(Error::Missing { path: path.to_owned() });
+        return Err(Error::Missing { place: path.display().to_string() });
     }
     // SQLite takes a few stray bytes for an empty database, and writes over them.
     let length = std::fs::metadata(path).map_or(0, |found| found.len());
     if (1..PAGE_MIN).contains(&length) {
         let problem = format!("it has {length} bytes");
-        return Err(Error::Corrupt { path: path.to_owned(), problem });
+        return Err(Error::Corrupt { place: path.display().to_string(), problem });
+    }
+    if let Some(problem) = path.parent().filter(|_| create).and_then(place::refusal) {
+        return refuse(problem);
     }
     match path.parent() {
         Some(folder) if !folder.is_dir() => {

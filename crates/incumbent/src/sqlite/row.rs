@@ -14,10 +14,11 @@ use incumbent_protocol::time::StoreTime;
 use sqlx::Row;
 use sqlx::sqlite::{SqliteConnection, SqliteRow};
 
-use super::lock::Lock;
 use super::{Store, trouble};
 use crate::clock;
 use crate::error::Error;
+use crate::lock::Lock;
+use crate::store::arbiter::Snapshots;
 
 const SELECT: &str = "
     SELECT e.name, e.state, e.holder, e.incarnation, e.term, b.beat, e.lease_us, e.margin_us, e.expiry,
@@ -32,7 +33,7 @@ impl Store {
         &mut self,
         connection: &mut SqliteConnection,
         names: Option<&[&ElectionName]>,
-    ) -> Result<BTreeMap<ElectionName, Snapshot>, Error> {
+    ) -> Result<Snapshots, Error> {
         let list = names.map(|names| serde_json::json!(names).to_string());
         self.statements += 1;
         let rows = sqlx::query(SELECT).bind(list).fetch_all(connection).await.map_err(trouble)?;
@@ -49,11 +50,11 @@ impl Store {
             let snapshot = Snapshot { record: Some(record), now, holder_died, replaced };
             found.insert(name, snapshot);
         }
-        Ok(found)
+        Ok(Snapshots { found, blank: self.blank() })
     }
 
     /// What a missing row looks like.
-    pub(super) fn blank(&self) -> Snapshot {
+    fn blank(&self) -> Snapshot {
         Snapshot {
             record: None,
             now: clock::wall(),

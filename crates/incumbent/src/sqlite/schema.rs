@@ -5,8 +5,6 @@
 //! being while other candidates are alive beside it is marked, because it may replace one that they
 //! still lead on.
 
-use std::path::PathBuf;
-
 use incumbent_protocol::time::StoreTime;
 use sqlx::sqlite::{SqliteConnection, SqliteRow};
 use sqlx::{Connection, Row};
@@ -81,7 +79,7 @@ pub(crate) async fn read(connection: &mut SqliteConnection) -> Result<Option<Met
     }
     let rows = sqlx::query("SELECT key, value FROM incumbent_meta").fetch_all(connection).await;
     let rows = rows.map_err(sqlite::trouble)?;
-    let corrupt = |problem: String| Error::Corrupt { path: PathBuf::new(), problem };
+    let corrupt = |problem: String| Error::Corrupt { place: String::new(), problem };
     let row =
         |wanted: &str| rows.iter().find(|row| row.try_get(0).is_ok_and(|key: &str| key == wanted));
     let number = |row: &SqliteRow| row.try_get::<&str, _>(1).ok().and_then(|v| v.parse().ok());

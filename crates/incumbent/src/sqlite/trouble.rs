@@ -3,7 +3,7 @@
 //! Assumes: SQLite's primary result codes.
 //! Promises: damage is told apart from what passes by itself.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use crate::error::Error;
 
@@ -16,11 +16,11 @@ pub(crate) fn trouble(error: sqlx::Error) -> Error {
         // it.
         let dropped = inner.message().starts_with("no such table: incumbent_");
         if dropped || matches!(code, Some(11 | 26)) {
-            return Error::Corrupt { path: PathBuf::new(), problem: inner.message().to_owned() };
+            return Error::Corrupt { place: String::new(), problem: inner.message().to_owned() };
         }
         if code == Some(8) {
             let problem = "it is read-only: nobody can be elected in it".to_owned();
-            return Error::Open { path: PathBuf::new(), problem };
+            return Error::Open { place: String::new(), problem };
         }
         return Error::Store(inner.message().to_owned());
     }
@@ -41,9 +41,11 @@ fn code(error: &sqlx::Error) -> Option<i64> {
 /// An error of opening this file.
 pub(super) fn at(path: &Path, error: Error) -> Error {
     match error {
-        Error::Corrupt { problem, .. } => Error::Corrupt { path: path.to_owned(), problem },
+        Error::Corrupt { problem, .. } => {
+            Error::Corrupt { place: path.display().to_string(), problem }
+        }
         Error::Store(problem) | Error::Open { problem, .. } => {
-            Error::Open { path: path.to_owned(), problem }
+            Error::Open { place: path.display().to_string(), problem }
         }
         other => other,
     }

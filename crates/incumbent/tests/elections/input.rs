@@ -17,7 +17,7 @@ async fn refused(url: &str, config: &Config) -> Error {
 
 #[tokio::test]
 async fn an_unknown_scheme_is_refused_with_what_would_be_right() {
-    for url in ["etcd://host", "postgres://host/db", "hello", "", "sqlite:"] {
+    for url in ["etcd://host", "redis://host/0", "hello", "", "sqlite:"] {
         let error = refused(url, &Config::new()).await;
         assert!(matches!(error, Error::Url { .. }), "{error}");
         assert!(error.to_string().contains("use sqlite:///"), "{error}");

@@ -1,13 +1,30 @@
-//! The doorbell: wakes the candidates of one host when something changed.
+//! The doorbell: wakes candidates when something changed.
 //!
-//! Assumes: Linux's inotify tells when a file that was open for writing is closed, which happens to
-//! a lock file when the last process that holds it dies, and to the bell itself whenever it is
-//! rung.
+//! Assumes: on one host, that Linux's inotify tells when a file that was open for writing is closed,
+//! which happens to a lock file when the last process that holds it dies, and to the bell itself
+//! whenever it is rung. Elsewhere whatever the backend has; where it has nothing, candidates that
+//! wait look a little more often.
 //! Promises: nothing. It only makes a candidate look sooner; safety and liveness rest on the look.
 
 use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use tokio::sync::mpsc;
+use tokio::task::JoinHandle;
 
 const BELL: &str = "bell";
+
+/// A poll takes no more than one part in so many of the time.
+const POLL_SHARE: u32 = 50;
+
+/// What a ring means.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Ring {
+    /// Something changed: everyone should look.
+    Changed,
+    /// Something may have changed: whoever waits should look.
+    Perhaps,
+}
 
 /// Wakes everyone who listens at this folder.
 pub(crate) fn ring(folder: &Path) {
@@ -15,14 +32,27 @@ pub(crate) fn ring(folder: &Path) {
     let _ = std::fs::write(folder.join(BELL), BELL);
 }
 
-/// Listens at a folder.
+/// How often to look where nothing rings: the faster the store answers the more often, and at least
+/// once a beat.
+pub(crate) fn polls(round_trip: Duration, beat: Duration) -> Duration {
+    (round_trip * POLL_SHARE).clamp(beat / 16, beat)
+}
+
+/// Where rings come from.
 #[derive(Debug)]
-pub(crate) struct Bell {
-    listener: Option<listener::Listener>,
+pub(crate) enum Bell {
+    /// From nowhere.
+    Silent,
+    /// From a folder of this host.
+    Folder(listener::Listener),
+    /// From a task that listens at a server.
+    Server { rings: mpsc::Receiver<Ring>, task: JoinHandle<()> },
+    /// From a clock.
+    Clock(tokio::time::Interval),
 }
 
 impl Bell {
-    pub(crate) fn listen(folder: Option<PathBuf>) -> Bell {
+    pub(crate) fn at_folder(folder: Option<PathBuf>) -> Bell {
         let listener = folder.and_then(|folder| {
             listener::Listener::new(&folder)
                 .inspect_err(|error| {
@@ -30,14 +60,39 @@ impl Bell {
                 })
                 .ok()
         });
-        Bell { listener }
+        listener.map_or(Bell::Silent, Bell::Folder)
+    }
+
+    pub(crate) fn every(span: Duration) -> Bell {
+        let mut clock = tokio::time::interval(span);
+        clock.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+        Bell::Clock(clock)
     }
 
     /// Completes when the bell was rung; never, if there is none.
-    pub(crate) async fn rung(&mut self) {
-        match &mut self.listener {
-            Some(listener) => listener.rung().await,
-            None => std::future::pending().await,
+    pub(crate) async fn rung(&mut self) -> Ring {
+        match self {
+            Bell::Silent => std::future::pending().await,
+            Bell::Folder(listener) => {
+                listener.rung().await;
+                Ring::Changed
+            }
+            Bell::Server { rings, .. } => match rings.recv().await {
+                Some(ring) => ring,
+                None => std::future::pending().await,
+            },
+            Bell::Clock(clock) => {
+                clock.tick().await;
+                Ring::Perhaps
+            }
+        }
+    }
+}
+
+impl Drop for Bell {
+    fn drop(&mut self) {
+        if let Bell::Server { task, .. } = self {
+            task.abort();
         }
     }
 }
@@ -59,7 +114,7 @@ mod listener {
     const ECHOES: [Duration; 2] = [Duration::from_millis(4), Duration::from_millis(20)];
 
     #[derive(Debug)]
-    pub(super) struct Listener {
+    pub(crate) struct Listener {
         events: AsyncFd<OwnedFd>,
         echoes: VecDeque<Instant>,
     }
@@ -124,7 +179,7 @@ mod listener {
 
     /// Without inotify the bell is looked at now and then.
     #[derive(Debug)]
-    pub(super) struct Listener {
+    pub(crate) struct Listener {
         bell: PathBuf,
         seen: Option<SystemTime>,
     }
@@ -156,14 +211,22 @@ mod tests {
     #[tokio::test]
     async fn a_ring_wakes_a_listener() {
         let folder = tempfile::tempdir().expect("folder");
-        let mut bell = Bell::listen(Some(folder.path().to_owned()));
+        let mut bell = Bell::at_folder(Some(folder.path().to_owned()));
         ring(folder.path());
         timeout(Duration::from_secs(20), bell.rung()).await.expect("rung");
     }
 
+    #[test]
+    fn a_fast_store_is_polled_more_often_but_never_in_a_burst() {
+        let beat = Duration::from_millis(800);
+        assert_eq!(polls(Duration::from_micros(100), beat), Duration::from_millis(50));
+        assert_eq!(polls(Duration::from_millis(2), beat), Duration::from_millis(100));
+        assert_eq!(polls(Duration::from_secs(1), beat), beat);
+    }
+
     #[tokio::test]
     async fn without_a_folder_it_never_rings() {
-        let mut bell = Bell::listen(None);
+        let mut bell = Bell::at_folder(None);
         assert!(timeout(Duration::from_millis(20), bell.rung()).await.is_err());
     }
 }

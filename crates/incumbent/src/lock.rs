@@ -10,6 +10,7 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{ErrorKind, Write};
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use incumbent_protocol::identity::{CandidateId, Incarnation};
@@ -22,6 +23,9 @@ const KEEP_DEAD: Duration = Duration::from_hours(24);
 
 /// What stands in the file of a process that was found dead.
 const MARK: &str = "dead\n";
+
+/// The lock of this process, once it has bid for anything.
+pub(crate) type SharedLock = Arc<OnceLock<Arc<Lock>>>;
 
 /// The lock of this process.
 #[derive(Debug)]
@@ -47,7 +51,10 @@ impl Lock {
         make_folder(folder)?;
         let file = take().map_err(|error| {
             let _ = fs::remove_file(&draft);
-            Error::Open { path: path.clone(), problem: format!("cannot lock it ({error})") }
+            Error::Open {
+                place: path.display().to_string(),
+                problem: format!("cannot lock it ({error})"),
+            }
         })?;
         sweep(folder);
         Ok(Lock { file, path })
@@ -131,7 +138,7 @@ pub(crate) fn folder_beside(database: &Path) -> PathBuf {
 pub(crate) fn make_folder(folder: &Path) -> Result<(), Error> {
     match fs::create_dir(folder) {
         Err(error) if error.kind() != ErrorKind::AlreadyExists => {
-            Err(Error::Open { path: folder.to_owned(), problem: error.to_string() })
+            Err(Error::Open { place: folder.display().to_string(), problem: error.to_string() })
         }
         _ => Ok(()),
     }

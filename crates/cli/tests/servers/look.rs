@@ -1,0 +1,56 @@
+//! `schema` and `doctor` on servers, and what nobody may read there.
+
+use crate::mask::mask;
+use crate::store::{Kind, PROGRAM, output, password, text};
+use crate::troupe::Troupe;
+
+async fn tables(kind: Kind) {
+    let url = kind.fresh().await;
+    let troupe = Troupe::new(PROGRAM, "1s").at(&url);
+    let run = output(troupe.call("run").args(["--", "true"]));
+    assert_eq!(run.status.code(), Some(125), "{run:?}");
+    assert!(text(&run.stderr).contains("incumbent schema --apply"), "{run:?}");
+    let made = output(troupe.call("schema").arg("--apply"));
+    assert!(text(&made.stdout).ends_with(": made, version 2\n"), "{made:?}");
+    let again = output(troupe.call("schema").args(["--apply", "--json"]));
+    let again: serde_json::Value = serde_json::from_slice(&again.stdout).expect("JSON");
+    assert_eq!((&again["from"], &again["to"]), (&2.into(), &2.into()), "{again}");
+    let shown = again["url"].as_str().expect("a URL");
+    assert!(shown.contains(":***@") && !shown.contains(password(&url)), "{shown}");
+    assert_eq!(output(troupe.call("run").args(["--", "true"])).status.code(), Some(0));
+}
+
+async fn examined(kind: Kind, name: &str) {
+    let url = kind.fresh().await;
+    // A lease that no slow answer can be too slow for.
+    let troupe = Troupe::new(PROGRAM, "1m").at(&url);
+    let made = output(troupe.call("schema").arg("--apply"));
+    assert!(made.status.success(), "{made:?}");
+    let ended = output(&mut troupe.call("doctor"));
+    assert_eq!((ended.status.code(), text(&ended.stderr).as_str()), (Some(0), ""), "{ended:?}");
+    let report = text(&ended.stdout);
+    assert!(!report.contains(password(&url)), "{report}");
+    insta::assert_snapshot!(name, mask(&report));
+    let json = output(troupe.call("doctor").arg("--json"));
+    assert!(!text(&json.stdout).contains(password(&url)), "{json:?}");
+}
+
+#[tokio::test]
+async fn tables_of_postgres_are_made_once_and_asked_for_until_then() {
+    tables(Kind::Postgres).await;
+}
+
+#[tokio::test]
+async fn tables_of_mariadb_are_made_once_and_asked_for_until_then() {
+    tables(Kind::Mariadb).await;
+}
+
+#[tokio::test]
+async fn the_doctor_reports_on_postgres() {
+    examined(Kind::Postgres, "doctor-postgres").await;
+}
+
+#[tokio::test]
+async fn the_doctor_reports_on_mariadb() {
+    examined(Kind::Mariadb, "doctor-mariadb").await;
+}

@@ -1,0 +1,94 @@
+//! How long an election on a server is without a leader: after a SIGKILL, and when it is handed over.
+//!
+//! Assumes: `cargo xtask bench failover_servers`, or `cargo bench -p incumbent --all-features --bench
+//! failover_servers -- --kills 50 --handovers 200 --store postgres,mariadb`; a machine that is
+//! otherwise idle. At default settings a kill takes four seconds; servers are measured side by side.
+//! Promises: three real processes; the times of the signal or of the resignation and of the next
+//! leader's own word are read from one clock of the host.
+
+mod candidate;
+mod figures;
+
+use std::time::Duration;
+
+use candidate::{Candidate, Company, Word};
+use figures::{Flags, Place, Table, millis, percentile};
+use incumbent::{Config, lease_clock_nanos};
+use incumbent_sim::random::Random;
+
+const CANDIDATES: usize = 3;
+
+fn main() -> anyhow::Result<()> {
+    Candidate::play_if_asked()?;
+    let flags = Flags::read(&["--kills", "--handovers", "--store"])?;
+    let runtime = tokio::runtime::Runtime::new()?;
+    let mut places = Vec::new();
+    for store in flags.list("--store", "postgres,mariadb") {
+        places.push(runtime.block_on(Place::start(store))?);
+    }
+    let (kills, handovers) = (flags.number("--kills", 50)?, flags.number("--handovers", 200)?);
+    let measured = std::thread::scope(|scope| {
+        let threads: Vec<_> = places
+            .iter()
+            .map(|place| scope.spawn(|| measure(&place.url(), kills, handovers)))
+            .collect();
+        threads.into_iter().map(|thread| thread.join().expect("no panic")).collect::<Vec<_>>()
+    });
+    let mut table =
+        Table::new(&["store", "what", "runs", "median ms", "p99 ms", "worst ms", "bound ms"]);
+    let timing = Config::new().timing()?;
+    let lease_and_beat = timing.rules().lease() + timing.beat();
+    for (place, times) in places.iter().zip(measured) {
+        let times = times?;
+        let rows =
+            [("crash (KILL)", times.0, millis(lease_and_beat)), ("hand-over", times.1, "-".into())];
+        for (what, mut times, bound) in rows {
+            times.sort_unstable();
+            let at = |share| millis(percentile(&times, share));
+            let runs = times.len().to_string();
+            table.row([place.name().into(), what.into(), runs, at(50), at(99), at(100), bound]);
+        }
+    }
+    table.print(flags.json)
+}
+
+/// Times of crashes and of hand-overs.
+type Times = (Vec<Duration>, Vec<Duration>);
+
+fn measure(url: &str, kills: u64, handovers: u64) -> anyhow::Result<Times> {
+    let mut company = Company::new(url);
+    for _ in 0..CANDIDATES {
+        company.join()?;
+    }
+    let mut random = Random::from_seed(getrandom::u64()?);
+    let mut leader = company.winner()?;
+    let mut handed = Vec::new();
+    for _ in 0..handovers {
+        pause(&mut random, 50, 150);
+        company.tell(leader.number, "resign")?;
+        let resigned = company.resignation(leader.number)?;
+        let next = company.winner()?;
+        handed.push(since(&next, resigned.at));
+        company.tell(leader.number, "campaign")?;
+        leader = next;
+    }
+    let mut crashed = Vec::new();
+    for _ in 0..kills {
+        // At any point between two beats, with standbys that have watched for long enough.
+        pause(&mut random, 500, 1_500);
+        let killed_at = lease_clock_nanos();
+        company.kill(leader.number)?;
+        leader = company.winner()?;
+        crashed.push(since(&leader, killed_at));
+        company.join()?;
+    }
+    Ok((crashed, handed))
+}
+
+fn since(word: &Word, then: u64) -> Duration {
+    Duration::from_nanos(word.at.saturating_sub(then))
+}
+
+fn pause(random: &mut Random, least: u64, most: u64) {
+    std::thread::sleep(Duration::from_millis(random.between(least, most)));
+}

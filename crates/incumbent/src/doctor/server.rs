@@ -1,0 +1,273 @@
+//! What is asked of every database server.
+//!
+//! Assumes: two connections may be had for a second or two.
+//! Promises: what an election asks when it is opened is asked here too, by the same code; a server
+//! that cannot be written to is asked everything that can be asked without.
+
+use std::time::Duration;
+
+use incumbent_protocol::rules::Timing;
+use incumbent_protocol::time::StoreTime;
+use sqlx::{Connection, Database};
+
+use super::checkup::{Checkup, Identity};
+use super::clocks;
+use super::finding::{Findings, Verdict};
+use super::locks::Pair;
+use super::promise::Conditions;
+use super::scratch::Scratch;
+use super::trips::{self, Trips};
+use crate::error::Error;
+use crate::server::dialect::{Dialect, Limits, Options};
+use crate::server::fit::Unfit;
+use crate::server::schema;
+use crate::store::Manner;
+
+/// How long everything may take.
+const LATEST: Duration = Duration::from_mins(1);
+
+/// What differs between servers when they are examined.
+pub(crate) trait Probed: Dialect {
+    /// Locks a row against those who want to change it.
+    const SHARE: &'static str;
+    /// Asks for the isolation that is had without asking.
+    const ISOLATION: &'static str;
+    /// What a CREATE TABLE ends in.
+    const TABLE_TAIL: &'static str;
+    /// What the probes for what [`Dialect::unfit`] refuses say when it does not.
+    const FIT: &'static [(&'static str, &'static str)];
+
+    /// What it is, and which version.
+    async fn identify(
+        connection: &mut <Self::Db as Database>::Connection,
+    ) -> Result<(String, String), Error>;
+
+    /// Whether something before the server parts what belongs together. Part of
+    /// [`Dialect::unfit`], for where there are no tables yet.
+    async fn parts(
+        _connection: &mut <Self::Db as Database>::Connection,
+    ) -> Result<Option<Unfit>, Error> {
+        Ok(None)
+    }
+
+    /// Whatever else there is to see, which differs.
+    async fn look_around(exam: &mut Exam<Self>) -> Result<(), Error>;
+}
+
+/// An examination under way.
+pub(crate) struct Exam<D: Dialect> {
+    pub(crate) options: Options<D>,
+    pub(crate) first: <D::Db as Database>::Connection,
+    pub(crate) second: <D::Db as Database>::Connection,
+    /// Limits for the probes.
+    pub(crate) limits: Limits,
+    pub(crate) timing: Timing,
+    pub(crate) manner: Manner,
+    pub(crate) findings: Findings,
+    pub(crate) conditions: Conditions,
+    pub(crate) question: Option<Trips>,
+    write: Option<Trips>,
+}
+
+/// Examines a server.
+pub(crate) async fn examine<D: Probed>(
+    options: &Options<D>,
+    timing: Timing,
+    manner: Manner,
+) -> Result<Checkup, Error> {
+    let place = D::place(options);
+    let examined = async {
+        let mut exam = Exam::<D>::connect(options, timing, manner).await?;
+        let (product, version) = D::identify(&mut exam.first).await?;
+        exam.run().await?;
+        Ok(exam.conclude(Identity { product, version, place: place.clone() }).await)
+    };
+    let examined = tokio::time::timeout(LATEST, examined).await;
+    examined.unwrap_or(Err(Error::Timeout(LATEST))).map_err(|error| match error {
+        Error::Store(problem) | Error::Conflict(problem) => Error::Open { place, problem },
+        other => other,
+    })
+}
+
+impl<D: Probed> Exam<D> {
+    async fn connect(options: &Options<D>, timing: Timing, manner: Manner) -> Result<Self, Error> {
+        let (first, limits) = D::connect(options, Limits::generous()).await.map_err(D::trouble)?;
+        let (second, _) = D::connect(options, Limits::generous()).await.map_err(D::trouble)?;
+        let (findings, conditions) = (Findings::default(), Conditions::default());
+        let (question, write, options) = (None, None, options.clone());
+        Ok(Exam {
+            options,
+            first,
+            second,
+            limits,
+            timing,
+            manner,
+            findings,
+            conditions,
+            question,
+            write,
+        })
+    }
+
+    async fn run(&mut self) -> Result<(), Error> {
+        let has_tables = self.schema().await?;
+        if has_tables {
+            self.fit().await?;
+        } else if let Some(unfit) = D::parts(&mut self.first).await? {
+            self.findings.add(unfit.probe, Verdict::Refuse, unfit.said, unfit.advice);
+        }
+        if self.findings.is_refused("pooler") {
+            // A pooler that parts transactions hangs up on whoever begins one.
+            let again = D::connect(&self.options, Limits::generous()).await;
+            self.first = again.map_err(D::trouble)?.0;
+        }
+        let asked = trips::measure(async || self.ask("SELECT 1").await.map(drop)).await?;
+        self.question = asked;
+        if self.findings.is_refused("endpoint") || self.findings.is_refused("pooler") {
+            let why = "nothing can be tried out here before that is changed";
+            self.findings.untried("locks", why);
+        } else {
+            self.try_out(has_tables).await;
+        }
+        D::look_around(self).await?;
+        self.clock().await?;
+        trips::judge(&mut self.findings, self.question, self.write, &self.timing);
+        Ok(())
+    }
+
+    async fn conclude(self, identity: Identity) -> Checkup {
+        // Nothing is left to be done on them, so that nothing is lost if this fails.
+        let _ = self.first.close().await;
+        let _ = self.second.close().await;
+        let trips = (self.question, self.write);
+        Checkup::new(identity, self.findings, trips, &self.timing, &self.conditions, false)
+    }
+
+    /// The first cell of the answer to a question.
+    pub(crate) async fn ask(&mut self, sql: &str) -> Result<String, Error> {
+        let replies = D::send(&mut self.first, sql.to_owned()).await.map_err(D::trouble)?;
+        Ok(replies.last().and_then(|reply| reply.cell()).unwrap_or_default().to_owned())
+    }
+
+    /// The first row of the answer to a question.
+    pub(crate) async fn ask_row(&mut self, sql: &str) -> Result<Vec<String>, Error> {
+        let replies = D::send(&mut self.first, sql.to_owned()).await.map_err(D::trouble)?;
+        let row = replies.into_iter().last().and_then(|reply| reply.rows.into_iter().next());
+        Ok(row.unwrap_or_default().into_iter().map(Option::unwrap_or_default).collect())
+    }
+
+    /// Whether the tables are there at all.
+    async fn schema(&mut self) -> Result<bool, Error> {
+        let known = schema::known::<D>();
+        let place = D::place(&self.options);
+        let findings = &mut self.findings;
+        match schema::version::<D>(&mut self.first).await {
+            Ok(Some(found)) if found == known => {
+                findings.good("schema", format!("version {found}"));
+            }
+            Ok(None) => {
+                let said = "it has no tables of Incumbent";
+                findings.refuse("schema", said, "make them with `incumbent schema --apply`");
+                return Ok(false);
+            }
+            Ok(Some(found)) if found < known => {
+                let said = format!("version {found}, this program needs {known}");
+                findings.refuse(
+                    "schema",
+                    said,
+                    "bring it up to date with `incumbent schema --apply`",
+                );
+            }
+            Ok(Some(found)) => {
+                let said = Error::SchemaNewer { found, known }.to_string();
+                findings.refuse("schema", said, "upgrade the program");
+                return Ok(false);
+            }
+            Err(Error::Corrupt { problem, .. }) => {
+                let said = Error::Corrupt { place, problem }.to_string();
+                findings.refuse("schema", said, "restore it");
+                return Ok(false);
+            }
+            Err(Error::Store(problem)) => {
+                findings.refuse("rights", problem, "this user must be able to read the tables");
+                return Ok(false);
+            }
+            Err(error) => return Err(error),
+        }
+        Ok(true)
+    }
+
+    /// What is asked at every start.
+    async fn fit(&mut self) -> Result<(), Error> {
+        let unfit = match D::unfit(&mut self.first, self.manner).await {
+            Ok(unfit) => unfit,
+            Err(Error::Corrupt { problem, .. }) => {
+                let advice = "a table that was there once may have held a leader: restore it";
+                self.findings.refuse("tables", problem, advice);
+                return Ok(());
+            }
+            Err(error) => return Err(error),
+        };
+        for unfit in unfit {
+            self.findings.add(unfit.probe, Verdict::Refuse, unfit.said, unfit.advice);
+        }
+        for (probe, said) in D::FIT {
+            if !self.findings.is_refused(probe) {
+                self.findings.good(probe, *said);
+            }
+        }
+        Ok(())
+    }
+
+    /// What must be tried out to be believed.
+    async fn try_out(&mut self, has_tables: bool) {
+        let scratch = match Scratch::make::<D>(&mut self.first, has_tables).await {
+            Ok(scratch) => scratch,
+            Err(error) => {
+                let why = format!("there is no row to try things out on ({error})");
+                self.findings.untried("locks", &why);
+                return;
+            }
+        };
+        let mut word = false;
+        let written = trips::measure(async || {
+            // A write that changes nothing might be none.
+            word = !word;
+            let sql = scratch.write(if word { "two" } else { "one" });
+            D::send(&mut self.first, sql).await.map(drop)
+        });
+        self.write = written.await.ok().flatten();
+        let trip = self.question.map_or(Duration::ZERO, |trips| trips.worst);
+        let mut pair = Pair::<D> {
+            first: &mut self.first,
+            second: &mut self.second,
+            scratch: &scratch,
+            limits: self.limits,
+            trip,
+        };
+        pair.try_out(&mut self.findings).await;
+        if let Err(error) = scratch.clear::<D>(&mut self.first).await {
+            tracing::debug!(%error, "a row to try things out on is left behind");
+        }
+    }
+
+    async fn clock(&mut self) -> Result<(), Error> {
+        let (sql, first) = (format!("SELECT {}", D::NOW), &mut self.first);
+        let read = clocks::read(async || {
+            let replies = D::send(first, sql.clone()).await.map_err(D::trouble)?;
+            let micros = replies.first().and_then(|reply| reply.cell()?.parse().ok());
+            let odd = || Error::Store("the store's clock cannot be read".to_owned());
+            micros.map(StoreTime::from_micros).ok_or_else(odd)
+        });
+        let (readings, offset) = read.await?;
+        clocks::judge(&mut self.findings, &readings, offset, &self.timing);
+        Ok(())
+    }
+}
+
+/// Whether what is said to this host stays on this one.
+pub(crate) fn is_this_host(host: &str) -> bool {
+    let address = host.parse::<std::net::IpAddr>();
+    let is_socket = host.starts_with('/');
+    host == "localhost" || is_socket || address.is_ok_and(|address| address.is_loopback())
+}

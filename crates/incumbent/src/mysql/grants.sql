@@ -1,0 +1,7 @@
+-- What a candidate needs.
+GRANT SELECT, UPDATE ON incumbent_meta TO {user};
+GRANT SELECT, INSERT, UPDATE ON incumbent_election TO {user};
+GRANT SELECT, INSERT, UPDATE ON incumbent_beat TO {user};
+GRANT SELECT, INSERT, UPDATE, DELETE ON incumbent_term TO {user};
+-- What whoever writes under a leadership needs.
+GRANT EXECUTE ON PROCEDURE incumbent_guard TO {user};

@@ -1,0 +1,8 @@
+UPDATE incumbent_meta SET value = value WHERE item = 'probe';
+INSERT INTO incumbent_election SELECT * FROM incumbent_election WHERE FALSE;
+UPDATE incumbent_election SET state = state WHERE name = '';
+INSERT INTO incumbent_beat SELECT * FROM incumbent_beat WHERE FALSE;
+UPDATE incumbent_beat SET beat = beat WHERE name = '';
+INSERT INTO incumbent_term SELECT * FROM incumbent_term WHERE FALSE;
+UPDATE incumbent_term SET note = note WHERE election = '';
+DELETE FROM incumbent_term WHERE election = ''

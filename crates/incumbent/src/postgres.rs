@@ -1,0 +1,148 @@
+//! PostgreSQL.
+//!
+//! Assumes: a primary, PostgreSQL 12 or later, tables that are written to the log; one session for
+//! a transaction at least.
+//! Promises: READ COMMITTED with explicit row locks whatever the server's default; limits for
+//! statements, locks and idle transactions on the server's side too; a promoted standby is told
+//! apart from the primary that it followed, by its timeline.
+
+mod bell;
+mod fit;
+mod probe;
+mod trouble;
+
+use std::fmt::Write;
+use std::time::Duration;
+
+use incumbent_protocol::identity::ElectionName;
+use incumbent_protocol::lease::request::Holding;
+use sqlx::postgres::{PgConnectOptions, PgConnection, PgQueryResult};
+use sqlx::{ConnectOptions, Postgres};
+
+use crate::bell::Bell;
+use crate::error::Error;
+use crate::server::dialect::{self, Dialect, Limits, Reply};
+use crate::server::fit::Unfit;
+use crate::server::schema::Step;
+use crate::store::Manner;
+
+/// Elections in a PostgreSQL database.
+pub(crate) type Store = crate::server::Store<Pg>;
+
+/// The dialect.
+#[derive(Debug)]
+pub(crate) struct Pg;
+
+impl Dialect for Pg {
+    type Db = Postgres;
+
+    const STEPS: &'static [Step] = &[
+        Step { version: 1, statements: &[include_str!("postgres/tables.sql")] },
+        Step { version: 2, statements: &[include_str!("postgres/guard.sql")] },
+    ];
+    const NOW: &'static str = "(extract(epoch FROM clock_timestamp()) * 1000000)::bigint";
+    // The cluster, its timeline (each promotion begins another), and the file of the table (each
+    // restore makes another).
+    const LINEAGE: &'static str = "(CASE WHEN pg_is_in_recovery() THEN 'standby' ELSE concat(
+        (SELECT system_identifier FROM pg_control_system()), '/',
+        substr(pg_walfile_name(pg_current_wal_insert_lsn()), 1, 8), '/',
+        pg_relation_filenode('incumbent_election')) END)";
+    const RENEWAL_NAMES: bool = true;
+    const RING: Option<&'static str> = Some("SELECT pg_notify('incumbent', '')");
+    const TABLES: &'static str =
+        "SELECT CASE WHEN to_regclass('incumbent_meta') IS NULL THEN 0 ELSE 1 END";
+
+    async fn connect(
+        options: &PgConnectOptions,
+        limits: Limits,
+    ) -> sqlx::Result<(PgConnection, Limits)> {
+        // A pooler would not take what it does not know.
+        let plain = options.clone().extra_float_digits(None).application_name("incumbent");
+        let millis = |span: Duration| span.as_millis().to_string();
+        let limited = plain.clone().options([
+            ("statement_timeout", millis(limits.statement)),
+            ("lock_timeout", millis(limits.lock)),
+            ("idle_in_transaction_session_timeout", millis(limits.idle)),
+        ]);
+        match limited.connect().await {
+            Ok(connection) => Ok((connection, Limits { each: false, ..limits })),
+            Err(error) if trouble::is_pooler(&error) => {
+                Ok((plain.connect().await?, Limits { each: true, ..limits }))
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    async fn adopt(connection: &mut PgConnection, limits: Limits) -> sqlx::Result<()> {
+        if limits.each {
+            // Whatever is set in a session may be another's the next moment.
+            return Ok(());
+        }
+        Self::send(connection, settings("SET", limits)).await.map(drop)
+    }
+
+    async fn send(connection: &mut PgConnection, sql: String) -> sqlx::Result<Vec<Reply>> {
+        dialect::send::<Postgres>(connection, sql, PgQueryResult::rows_affected).await
+    }
+
+    fn begin(limits: Limits) -> String {
+        // A claim that a crash of the server could undo is no claim.
+        let mut begin =
+            "BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL synchronous_commit = on".to_owned();
+        if limits.each {
+            begin += "; ";
+            begin += &settings("SET LOCAL", limits);
+        }
+        begin
+    }
+
+    fn renew(held: &[(&ElectionName, &Holding)], incarnation: &str) -> String {
+        let mut mine = String::with_capacity(held.len() * 48);
+        for (at, (name, holding)) in held.iter().enumerate() {
+            let comma = if at == 0 { "" } else { ", " };
+            let _ = write!(mine, "{comma}('{name}', {}::bigint)", holding.term);
+        }
+        let now = Self::NOW;
+        format!(
+            "UPDATE incumbent_beat AS b SET beat = b.beat + 1, beaten_us = {now}
+            FROM (VALUES {mine}) AS mine (name, term)
+            WHERE b.name = mine.name AND b.term = mine.term AND b.incarnation = '{incarnation}'
+            RETURNING b.name"
+        )
+    }
+
+    fn text(text: &str) -> String {
+        format!("convert_from(decode('{}', 'hex'), 'UTF8')", dialect::hex(text))
+    }
+
+    fn trouble(error: sqlx::Error) -> Error {
+        trouble::trouble(&error)
+    }
+
+    async fn unfit(connection: &mut PgConnection, manner: Manner) -> Result<Vec<Unfit>, Error> {
+        fit::unfit(connection, manner).await
+    }
+
+    fn bell(options: &PgConnectOptions, poll: Duration) -> Bell {
+        bell::listen(options, poll)
+    }
+
+    fn place(options: &PgConnectOptions) -> String {
+        let database = options.get_database().unwrap_or(options.get_username());
+        match options.get_socket() {
+            Some(socket) => format!("postgres:{}/{database}", socket.display()),
+            None => format!("postgres://{}:{}/{database}", options.get_host(), options.get_port()),
+        }
+    }
+}
+
+/// The statements that set the limits.
+fn settings(set: &str, limits: Limits) -> String {
+    let millis = |span: Duration| span.as_millis();
+    let (statement, lock, idle) =
+        (millis(limits.statement), millis(limits.lock), millis(limits.idle));
+    format!(
+        "{set} statement_timeout = {statement}; {set} lock_timeout = {lock}; \
+         {set} idle_in_transaction_session_timeout = {idle}"
+    )
+}

@@ -1,0 +1,6 @@
+-- What a candidate needs.
+GRANT SELECT, UPDATE ON incumbent_meta TO {user};
+GRANT SELECT, INSERT, UPDATE ON incumbent_election, incumbent_beat TO {user};
+GRANT SELECT, INSERT, UPDATE, DELETE ON incumbent_term TO {user};
+-- What whoever writes under a leadership needs.
+GRANT EXECUTE ON FUNCTION incumbent_guard(text, bigint) TO {user};

@@ -1,0 +1,105 @@
+//! The tables of a store: shown, made, brought up to date; and who needs which rights to them.
+//!
+//! Assumes: to make them, a user that may create tables. Candidates need only what
+//! [`Schema::grants`] gives.
+//! Promises: showing opens nothing; making is safe to repeat and leaves a newer schema alone.
+
+use incumbent_protocol::identity::CandidateName;
+
+use crate::error::Error;
+#[cfg(feature = "mysql")]
+use crate::mysql::My;
+#[cfg(feature = "postgres")]
+use crate::postgres::Pg;
+#[cfg(any(feature = "postgres", feature = "mysql"))]
+use crate::server;
+use crate::url::Target;
+
+/// The tables that elections need, for one kind of store.
+///
+/// ```
+/// use incumbent::Schema;
+///
+/// let schema = Schema::of("sqlite:elections.db")?;
+/// assert!(schema.sql().contains("CREATE TABLE"));
+/// # Ok::<(), incumbent::Error>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Schema(Target);
+
+/// What making the tables did.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Applied {
+    /// The version that was there before, if any.
+    pub from: Option<i64>,
+    /// The version that is there now.
+    pub to: i64,
+}
+
+impl Schema {
+    /// The schema for whatever this URL names. Nothing is opened.
+    pub fn of(url: &str) -> Result<Schema, Error> {
+        Target::parse(url).map(Schema)
+    }
+
+    /// The statements that make the tables, for people who want to see or run them first.
+    pub fn sql(&self) -> String {
+        match &self.0 {
+            #[cfg(feature = "sqlite")]
+            Target::Sqlite(_) => crate::sqlite::schema::SQL.to_owned(),
+            #[cfg(feature = "postgres")]
+            Target::Postgres(_) => server::schema::sql::<Pg>(),
+            #[cfg(feature = "mysql")]
+            Target::Mysql { .. } => server::schema::sql::<My>(),
+        }
+    }
+
+    /// The statements that give a user of the database what a candidate needs, and no more.
+    pub fn grants(&self, user: &str) -> Result<String, Error> {
+        // The same letters that a candidate's name may have are safe in a user's.
+        let user = CandidateName::new(user)?;
+        match &self.0 {
+            #[cfg(feature = "sqlite")]
+            Target::Sqlite(_) => {
+                let problem = "SQLite has no users: whoever may write the file and its folder may be a candidate";
+                Err(Error::Open { place: "SQLite".to_owned(), problem: problem.to_owned() })
+            }
+            #[cfg(feature = "postgres")]
+            Target::Postgres(_) => Ok(include_str!("postgres/grants.sql")
+                .replace("{user}", &format!("\"{}\"", user.as_str()))),
+            #[cfg(feature = "mysql")]
+            Target::Mysql { .. } => {
+                // In MySQL a user is a name and where it comes from.
+                let user = user.as_str().split_once('@').unwrap_or((user.as_str(), "%"));
+                let user = format!("'{}'@'{}'", user.0, user.1);
+                Ok(include_str!("mysql/grants.sql").replace("{user}", &user))
+            }
+        }
+    }
+
+    /// Makes the tables, or brings them up to date.
+    pub async fn apply(&self) -> Result<Applied, Error> {
+        match self.0.clone() {
+            #[cfg(feature = "sqlite")]
+            Target::Sqlite(path) => {
+                let config = crate::Config::new();
+                let url = format!("sqlite:{}", path.display());
+                let from = match crate::Backend::open_existing(&url, &config).await {
+                    Ok(backend) => {
+                        backend.close().await;
+                        Some(crate::sqlite::schema::VERSION)
+                    }
+                    Err(Error::Missing { .. }) => None,
+                    Err(error) => return Err(error),
+                };
+                crate::Backend::open_with(&url, &config).await?.close().await;
+                Ok(Applied { from, to: crate::sqlite::schema::VERSION })
+            }
+            #[cfg(feature = "postgres")]
+            Target::Postgres(options) => server::schema::make::<Pg>(&options).await,
+            #[cfg(feature = "mysql")]
+            Target::Mysql { options, .. } => server::schema::make::<My>(&options).await,
+        }
+    }
+}

@@ -1,0 +1,161 @@
+//! Writing what a decision says.
+//!
+//! Assumes: the caller's transaction, in which the rows were locked and the decision was made.
+//! Promises: each write is guarded by what the decision was based on, and says how many rows it must
+//! change; every change of leadership leaves its trace in the history of terms.
+
+use incumbent_protocol::identity::{CandidateName, ElectionName};
+use incumbent_protocol::lease::order::Decree;
+use incumbent_protocol::lease::request::Claim;
+use incumbent_protocol::time::StoreTime;
+
+use super::dialect::{Dialect, Reply};
+use crate::error::Error;
+use crate::store::arbiter::{Plan, misfit};
+use crate::store::office::Warrant;
+
+/// How many terms of an election are kept for people to see.
+const KEPT: u32 = 1_000;
+
+/// One statement of a plan.
+struct Line<'a> {
+    election: &'a ElectionName,
+    sql: String,
+    /// Whether it must change exactly one row.
+    one: bool,
+}
+
+/// The statements of several plans, to be sent as one message.
+pub(super) struct Script<'a>(Vec<Line<'a>>);
+
+impl<'a> Script<'a> {
+    pub(super) fn of<D: Dialect>(plans: &'a [Plan]) -> Self {
+        let mut script = Script(Vec::new());
+        for plan in plans {
+            match plan {
+                Plan::Claim { election, claim } => script.claim(election, claim),
+                Plan::Release { election, now } => script.release(election, *now),
+                Plan::Order { warrant, decree, now } => script.order::<D>(warrant, decree, *now),
+            }
+        }
+        script
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    pub(super) fn sql(&self) -> String {
+        self.0.iter().map(|line| line.sql.as_str()).collect::<Vec<_>>().join(";\n")
+    }
+
+    /// Whether every statement changed what it had to.
+    pub(super) fn check(&self, replies: &[Reply]) -> Result<(), Error> {
+        for (at, line) in self.0.iter().enumerate() {
+            let affected = replies.get(at).map_or(0, |reply| reply.affected);
+            if line.one && affected != 1 {
+                return Err(misfit(line.election));
+            }
+        }
+        Ok(())
+    }
+
+    fn push(&mut self, election: &'a ElectionName, one: bool, sql: String) {
+        self.0.push(Line { election, sql, one });
+    }
+
+    fn claim(&mut self, election: &'a ElectionName, claim: &Claim) {
+        let Claim { candidate, rules, term, opening, .. } = claim;
+        let (holder, incarnation) = (&candidate.name, candidate.incarnation);
+        let since = claim.since.as_micros();
+        let (lease, margin) = (rules.lease().as_micros(), rules.margin().as_micros());
+        let expiry = rules.expiry();
+        if let Some((before, beat)) = claim.expected {
+            self.push(election, true, format!(
+                "UPDATE incumbent_election SET state = 'held', holder = '{holder}', incarnation = '{incarnation}',
+                    term = {term}, lease_us = {lease}, margin_us = {margin}, expiry = '{expiry}', since_us = {since},
+                    successor = NULL
+                WHERE name = '{election}' AND term = {before} AND term < {term}"
+            ));
+            self.push(election, true, format!(
+                "UPDATE incumbent_beat SET term = {term}, incarnation = '{incarnation}', beat = 0, beaten_us = {since}
+                WHERE name = '{election}' AND term = {before} AND beat = {beat}"
+            ));
+        } else {
+            self.push(election, true, format!(
+                "INSERT INTO incumbent_election
+                    (name, state, holder, incarnation, term, lease_us, margin_us, expiry, since_us, successor)
+                VALUES ('{election}', 'held', '{holder}', '{incarnation}', {term}, {lease}, {margin}, '{expiry}', {since}, NULL)"
+            ));
+            self.push(
+                election,
+                true,
+                format!(
+                    "INSERT INTO incumbent_beat (name, term, incarnation, beat, beaten_us)
+                VALUES ('{election}', {term}, '{incarnation}', 0, {since})"
+                ),
+            );
+        }
+        self.close_term(election, opening.as_str(), since);
+        self.push(
+            election,
+            true,
+            format!(
+            "INSERT INTO incumbent_term (election, term, holder, incarnation, opening, began_us)
+            VALUES ('{election}', {term}, '{holder}', '{incarnation}', '{opening}', {since})"
+        ),
+        );
+        let last = KEPT - 1;
+        self.push(election, false, format!(
+            "DELETE FROM incumbent_term WHERE election = '{election}' AND term < (SELECT term FROM
+                (SELECT term FROM incumbent_term WHERE election = '{election}' ORDER BY term DESC LIMIT 1 OFFSET {last}) AS old)"
+        ));
+    }
+
+    fn release(&mut self, election: &'a ElectionName, now: StoreTime) {
+        let now = now.as_micros();
+        self.push(
+            election,
+            true,
+            format!("UPDATE incumbent_election SET state = 'released' WHERE name = '{election}'"),
+        );
+        // The time of the last beat stays: on a server that took another's place, a holder that lets go
+        // of what that one may have given to somebody else proves nothing.
+        self.push(election, true, format!(
+            "UPDATE incumbent_beat SET beat = beat + 1, incarnation = NULL WHERE name = '{election}'"
+        ));
+        self.close_term(election, "resigned", now);
+    }
+
+    fn order<D: Dialect>(&mut self, warrant: &'a Warrant, decree: &Decree, now: StoreTime) {
+        let election = &warrant.election;
+        let successor = decree.successor.as_ref().map(CandidateName::as_str);
+        let successor = successor.map_or_else(|| "NULL".to_owned(), |name| format!("'{name}'"));
+        let state = decree.state.as_str();
+        self.push(election, true, format!(
+            "UPDATE incumbent_election SET state = '{state}', successor = {successor} WHERE name = '{election}'"
+        ));
+        // The time of the last beat stays: what is left of the deposed leader's lease counts from it.
+        self.push(election, true, format!(
+            "UPDATE incumbent_beat SET beat = beat + 1, incarnation = NULL WHERE name = '{election}'"
+        ));
+        let note = warrant.note.as_deref().map_or_else(|| "NULL".to_owned(), D::text);
+        let (actor, ending) = (D::text(&warrant.actor), warrant.ending());
+        let (term, now) = (decree.term, now.as_micros());
+        self.push(election, false, format!(
+            "UPDATE incumbent_term SET ending = '{ending}', ended_us = {now}, actor = {actor}, note = {note}
+            WHERE election = '{election}' AND term = {term} AND ended_us IS NULL"
+        ));
+    }
+
+    fn close_term(&mut self, election: &'a ElectionName, ending: &str, now: u64) {
+        self.push(
+            election,
+            false,
+            format!(
+                "UPDATE incumbent_term SET ending = '{ending}', ended_us = {now}
+            WHERE election = '{election}' AND ended_us IS NULL"
+            ),
+        );
+    }
+}

@@ -1,0 +1,148 @@
+//! Writing what a decision says.
+//!
+//! Assumes: the caller's immediate transaction, in which the decision was made.
+//! Promises: each write is guarded by what the decision was based on; every change of leadership
+//! leaves its trace in the history of terms.
+
+use incumbent_protocol::identity::{CandidateName, ElectionName};
+use incumbent_protocol::lease::order::Decree;
+use incumbent_protocol::lease::request::Claim;
+use incumbent_protocol::time::StoreTime;
+use sqlx::sqlite::SqliteConnection;
+
+use super::trouble;
+use crate::error::Error;
+use crate::store::arbiter::{Plan, misfit};
+use crate::store::office::Warrant;
+
+const CLAIM: &str = "
+    INSERT INTO incumbent_election
+        (name, state, holder, incarnation, term, lease_us, margin_us, expiry, since_us, successor)
+    VALUES (?1, 'held', ?2, ?3, ?4, ?5, ?6, ?7, ?8, NULL)
+    ON CONFLICT (name) DO UPDATE SET
+        state = 'held', holder = excluded.holder, incarnation = excluded.incarnation, term = excluded.term,
+        lease_us = excluded.lease_us, margin_us = excluded.margin_us, expiry = excluded.expiry,
+        since_us = excluded.since_us, successor = NULL
+    WHERE incumbent_election.term < excluded.term";
+
+const CLAIM_BEAT: &str = "
+    INSERT INTO incumbent_beat (name, term, incarnation, beat, beaten_us) VALUES (?1, ?2, ?3, 0, ?4)
+    ON CONFLICT (name) DO UPDATE SET
+        term = excluded.term, incarnation = excluded.incarnation, beat = 0, beaten_us = excluded.beaten_us
+    WHERE incumbent_beat.term = ?5 AND incumbent_beat.beat = ?6";
+
+const CLOSE_TERM: &str = "
+    UPDATE incumbent_term SET ending = ?2, ended_us = ?3 WHERE election = ?1 AND ended_us IS NULL";
+
+const OPEN_TERM: &str = "
+    INSERT INTO incumbent_term (election, term, holder, incarnation, opening, began_us)
+    VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
+
+const FORGET_TERMS: &str = "
+    DELETE FROM incumbent_term WHERE election = ?1 AND term <
+        (SELECT term FROM incumbent_term WHERE election = ?1 ORDER BY term DESC LIMIT 1 OFFSET 999)";
+
+const RELEASE: &str = "UPDATE incumbent_election SET state = 'released' WHERE name = ?1";
+
+// Not a beat of a leader: the time of the last one stays, which also tells whether the row was led
+// since the file took the place of another.
+const RELEASE_BEAT: &str =
+    "UPDATE incumbent_beat SET beat = beat + 1, incarnation = NULL WHERE name = ?1";
+
+const ORDER: &str = "UPDATE incumbent_election SET state = ?2, successor = ?3 WHERE name = ?1";
+
+// The time of the last beat stays: what is left of the deposed leader's lease counts from it.
+const ORDER_BEAT: &str = "
+    UPDATE incumbent_beat SET beat = beat + 1, incarnation = NULL WHERE name = ?1";
+
+const ORDER_TERM: &str = "
+    UPDATE incumbent_term SET ending = ?3, ended_us = ?4, actor = ?5, note = ?6
+    WHERE election = ?1 AND term = ?2 AND ended_us IS NULL";
+
+/// Writes one plan; tells how many statements that took.
+pub(super) async fn put(work: &mut SqliteConnection, plan: &Plan) -> Result<u64, Error> {
+    match plan {
+        Plan::Claim { election, claim } => put_claim(work, election, claim).await,
+        Plan::Release { election, now } => put_release(work, election, *now).await,
+        Plan::Order { warrant, decree, now } => put_order(work, warrant, decree, *now).await,
+    }
+}
+
+async fn put_claim(
+    work: &mut SqliteConnection,
+    election: &ElectionName,
+    claim: &Claim,
+) -> Result<u64, Error> {
+    let name = election.as_str();
+    let (holder, incarnation) =
+        (claim.candidate.name.as_str(), claim.candidate.incarnation.to_string());
+    let (term, since) = (signed(claim.term.get()), micros(claim.since));
+    let span = |span: std::time::Duration| i64::try_from(span.as_micros()).unwrap_or(i64::MAX);
+    let taken = sqlx::query(CLAIM)
+        .bind(name)
+        .bind(holder)
+        .bind(&incarnation)
+        .bind(term)
+        .bind(span(claim.rules.lease()))
+        .bind(span(claim.rules.margin()))
+        .bind(claim.rules.expiry().as_str())
+        .bind(since);
+    let taken = taken.execute(&mut *work).await.map_err(trouble)?.rows_affected();
+    let beaten = sqlx::query(CLAIM_BEAT)
+        .bind(name)
+        .bind(term)
+        .bind(&incarnation)
+        .bind(since)
+        .bind(claim.expected.map(|(term, _)| signed(term.get())))
+        .bind(claim.expected.map(|(_, beat)| signed(beat)));
+    let beaten = beaten.execute(&mut *work).await.map_err(trouble)?.rows_affected();
+    if (taken, beaten) != (1, 1) {
+        return Err(misfit(election));
+    }
+    let close = sqlx::query(CLOSE_TERM).bind(name).bind(claim.opening.as_str()).bind(since);
+    close.execute(&mut *work).await.map_err(trouble)?;
+    let open = sqlx::query(OPEN_TERM).bind(name).bind(term).bind(holder).bind(&incarnation);
+    let open = open.bind(claim.opening.as_str()).bind(since);
+    open.execute(&mut *work).await.map_err(trouble)?;
+    sqlx::query(FORGET_TERMS).bind(name).execute(work).await.map_err(trouble)?;
+    Ok(5)
+}
+
+async fn put_release(
+    work: &mut SqliteConnection,
+    election: &ElectionName,
+    now: StoreTime,
+) -> Result<u64, Error> {
+    let (name, now) = (election.as_str(), micros(now));
+    sqlx::query(RELEASE).bind(name).execute(&mut *work).await.map_err(trouble)?;
+    sqlx::query(RELEASE_BEAT).bind(name).execute(&mut *work).await.map_err(trouble)?;
+    let close = sqlx::query(CLOSE_TERM).bind(name).bind("resigned").bind(now);
+    close.execute(work).await.map_err(trouble)?;
+    Ok(3)
+}
+
+async fn put_order(
+    work: &mut SqliteConnection,
+    warrant: &Warrant,
+    decree: &Decree,
+    now: StoreTime,
+) -> Result<u64, Error> {
+    let name = warrant.election.as_str();
+    let order = sqlx::query(ORDER).bind(name).bind(decree.state.as_str());
+    let order = order.bind(decree.successor.as_ref().map(CandidateName::as_str));
+    order.execute(&mut *work).await.map_err(trouble)?;
+    sqlx::query(ORDER_BEAT).bind(name).execute(&mut *work).await.map_err(trouble)?;
+    let term = signed(decree.term.get());
+    let term = sqlx::query(ORDER_TERM).bind(name).bind(term).bind(warrant.ending());
+    let term = term.bind(micros(now)).bind(&warrant.actor).bind(&warrant.note);
+    term.execute(work).await.map_err(trouble)?;
+    Ok(3)
+}
+
+pub(super) fn micros(time: StoreTime) -> i64 {
+    signed(time.as_micros())
+}
+
+fn signed(number: u64) -> i64 {
+    i64::try_from(number).unwrap_or(i64::MAX)
+}

@@ -1,0 +1,155 @@
+//! The database that a backend is: one of several kinds, behind one face.
+//!
+//! Assumes: one call at a time; the driver owns it.
+//! Promises: what is asked, decided and answered is the same for every kind.
+//!
+//! | file | what |
+//! |---|---|
+//! | [`arbiter`] | the seam: what each kind of database must do |
+//! | [`round`] | one round of all elections |
+//! | [`office`] | what operators and onlookers ask |
+
+pub(crate) mod arbiter;
+pub(crate) mod office;
+pub(crate) mod round;
+
+use std::time::Duration;
+
+use incumbent_protocol::identity::{CandidateId, ElectionName};
+use incumbent_protocol::lease::order::Decree;
+use incumbent_protocol::lease::row::Snapshot;
+use incumbent_protocol::rules::Timing;
+
+use self::arbiter::Arbiter;
+use self::office::{TermRecord, Warrant};
+use self::round::{Answer, Ask};
+use crate::bell::Bell;
+use crate::error::Error;
+use crate::lock::SharedLock;
+#[cfg(feature = "mysql")]
+use crate::mysql;
+#[cfg(feature = "postgres")]
+use crate::postgres;
+#[cfg(feature = "sqlite")]
+use crate::sqlite;
+use crate::url::Target;
+
+/// One database, and what this process needs to use it.
+#[derive(Debug)]
+pub(crate) enum Store {
+    #[cfg(feature = "sqlite")]
+    Sqlite(sqlite::Store),
+    #[cfg(feature = "postgres")]
+    Postgres(postgres::Store),
+    #[cfg(feature = "mysql")]
+    Mysql(mysql::Store),
+}
+
+/// What a store is opened for.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Manner {
+    /// To contend, and not only to look.
+    pub(crate) contends: bool,
+    /// The user vouches that all candidates write through one node of a cluster at a time.
+    pub(crate) single_writer: bool,
+}
+
+/// Calls the same thing on whichever kind it is.
+macro_rules! each {
+    ($store:expr, $it:ident => $do:expr) => {
+        match $store {
+            #[cfg(feature = "sqlite")]
+            Store::Sqlite($it) => $do,
+            #[cfg(feature = "postgres")]
+            Store::Postgres($it) => $do,
+            #[cfg(feature = "mysql")]
+            Store::Mysql($it) => $do,
+        }
+    };
+}
+
+impl Store {
+    /// Opens what a URL names; to contend in it, or only to look.
+    pub(crate) async fn open(
+        target: Target,
+        me: CandidateId,
+        timing: &Timing,
+        manner: Manner,
+    ) -> Result<Store, Error> {
+        match target {
+            #[cfg(feature = "sqlite")]
+            Target::Sqlite(path) => {
+                let timeout = timing.timeout();
+                sqlite::Store::open(&path, me, timeout, manner.contends).await.map(Store::Sqlite)
+            }
+            #[cfg(feature = "postgres")]
+            Target::Postgres(options) => {
+                postgres::Store::open(*options, me, timing, manner).await.map(Store::Postgres)
+            }
+            #[cfg(feature = "mysql")]
+            Target::Mysql { options, single_writer } => {
+                let single_writer = manner.single_writer || single_writer;
+                let manner = Manner { single_writer, ..manner };
+                mysql::Store::open(*options, me, timing, manner).await.map(Store::Mysql)
+            }
+        }
+    }
+
+    /// How long a short question takes at best, and a short write where one is allowed and possible.
+    pub(crate) async fn round_trip(&mut self) -> Result<(Duration, Option<Duration>), Error> {
+        each!(self, store => store.round_trip().await)
+    }
+
+    /// What wakes this process when something changed. `round_trip` is what a question costs.
+    pub(crate) fn bell(&self, round_trip: Duration, beat: Duration) -> Bell {
+        each!(self, store => store.bell(round_trip, beat))
+    }
+
+    /// The lock of this process, for whoever must hold it as long as a leadership lives. Never taken
+    /// where a database has no use for it.
+    pub(crate) fn shared_lock(&self) -> SharedLock {
+        match self {
+            #[cfg(feature = "sqlite")]
+            Store::Sqlite(store) => store.shared_lock(),
+            #[cfg(any(feature = "postgres", feature = "mysql"))]
+            _ => SharedLock::default(),
+        }
+    }
+
+    /// Does what all elections ask.
+    pub(crate) async fn round(&mut self, asks: &[Ask]) -> (Vec<Answer>, Option<Error>) {
+        each!(self, store => round::round(store, asks).await)
+    }
+
+    /// Shows the named election, or all of them.
+    pub(crate) async fn look(
+        &mut self,
+        election: Option<&ElectionName>,
+    ) -> Result<Vec<(ElectionName, Snapshot)>, Error> {
+        each!(self, store => office::look(store, election).await)
+    }
+
+    /// The newest terms of an election, newest first.
+    pub(crate) async fn terms(
+        &mut self,
+        election: &ElectionName,
+        most: u32,
+    ) -> Result<Vec<TermRecord>, Error> {
+        each!(self, store => store.terms(election, most).await)
+    }
+
+    /// Carries out an order, if the protocol allows it.
+    pub(crate) async fn carry_out(&mut self, warrant: &Warrant) -> Result<Decree, Error> {
+        each!(self, store => office::carry_out(store, warrant).await)
+    }
+
+    /// Statements run so far.
+    pub(crate) fn statements(&self) -> u64 {
+        each!(self, store => store.statements())
+    }
+
+    /// Closes the connection in good order.
+    pub(crate) async fn close(self) {
+        each!(self, store => store.close().await);
+    }
+}

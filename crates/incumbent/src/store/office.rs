@@ -1,0 +1,97 @@
+//! What operators and onlookers ask: who leads, who led, end this term.
+//!
+//! Assumes: as for a round: one call at a time on the shared connection.
+//! Promises: reading takes no lock and changes nothing; an order is decided by the protocol inside
+//! a transaction and leaves its actor and its reason in the history.
+
+use incumbent_protocol::identity::ElectionName;
+use incumbent_protocol::lease::order::{Decree, Order};
+use incumbent_protocol::lease::row::Snapshot;
+use incumbent_protocol::term::Term;
+use incumbent_protocol::time::StoreTime;
+use serde::Serialize;
+
+use super::arbiter::{Arbiter, Plan, Snapshots};
+use super::round::TRIES;
+use crate::error::Error;
+
+/// A past or present term, as the store's history keeps it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
+pub struct TermRecord {
+    /// The number of the leadership; also its token.
+    pub term: Term,
+    /// Who led.
+    pub leader: String,
+    /// Which life of that candidate.
+    pub incarnation: String,
+    /// When it began, in microseconds since 1970 by the store's clock.
+    pub began: StoreTime,
+    /// Why it could begin: `first`, `released`, `died`, `expired` or `own`.
+    pub opening: String,
+    /// When it ended, if it has.
+    pub ended: Option<StoreTime>,
+    /// Why it ended: `resigned`, `died`, `expired`, `own` (given up), `demoted` or `takeover`.
+    pub ending: Option<String>,
+    /// Which operator ended it.
+    pub actor: Option<String>,
+    /// The operator's reason.
+    pub note: Option<String>,
+}
+
+/// An operator's order with its papers.
+#[derive(Clone, Debug)]
+pub(crate) struct Warrant {
+    pub(crate) election: ElectionName,
+    pub(crate) order: Order,
+    pub(crate) term: Option<Term>,
+    pub(crate) actor: String,
+    pub(crate) note: Option<String>,
+}
+
+impl Warrant {
+    /// The word for how a term ends that this order ends.
+    pub(crate) const fn ending(&self) -> &'static str {
+        match self.order {
+            Order::Demote => "demoted",
+            Order::Takeover { .. } => "takeover",
+        }
+    }
+}
+
+/// Shows the named election, or all of them.
+pub(crate) async fn look<A: Arbiter>(
+    store: &mut A,
+    election: Option<&ElectionName>,
+) -> Result<Vec<(ElectionName, Snapshot)>, Error> {
+    let names = election.map(|name| [name]);
+    let mut found = store.read(names.as_ref().map(<[_; 1]>::as_slice)).await?;
+    Ok(match election {
+        Some(name) => vec![(name.clone(), found.take(name))],
+        None => found.found.into_iter().collect(),
+    })
+}
+
+/// Carries out an order, if the protocol allows it.
+pub(crate) async fn carry_out<A: Arbiter>(
+    store: &mut A,
+    warrant: &Warrant,
+) -> Result<Decree, Error> {
+    let decide = |mut found: Snapshots| {
+        let snapshot = found.take(&warrant.election);
+        let decree = warrant.order.decide(&snapshot, warrant.term)?;
+        let (warrant, now) = (Box::new(warrant.clone()), snapshot.now);
+        let plan = Plan::Order { warrant, decree: Box::new(decree.clone()), now };
+        Ok((vec![plan], decree))
+    };
+    let mut written = store.write(&[&warrant.election], decide).await;
+    for _ in 1..TRIES {
+        if !matches!(written, Err(Error::Conflict(_))) {
+            break;
+        }
+        written = store.write(&[&warrant.election], decide).await;
+    }
+    let decree = written?;
+    store.ring();
+    Ok(decree)
+}

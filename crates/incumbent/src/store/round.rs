@@ -1,0 +1,180 @@
+//! One round: what all elections of this process ask, done together.
+//!
+//! Assumes: one round at a time. The caller stamps before and after, and gives up on a round that
+//! takes too long.
+//! Promises: all renewals are one statement; reads take no lock; whatever is written is decided
+//! inside a transaction; an answer is `Unknown` unless the store said yes or no. A transaction that
+//! the store itself undid is tried again.
+
+use incumbent_protocol::identity::ElectionName;
+use incumbent_protocol::lease::request::{Denied, Done, Refusal, Request};
+use incumbent_protocol::lease::row::Snapshot;
+use incumbent_protocol::outcome::Outcome;
+
+use super::arbiter::{Arbiter, Plan, Snapshots};
+use crate::error::Error;
+
+/// What became of one request.
+pub(crate) type Answer = Outcome<Done, Denied>;
+
+/// One request of one election.
+#[derive(Clone, Debug)]
+pub(crate) struct Ask {
+    pub(crate) election: ElectionName,
+    pub(crate) request: Request,
+}
+
+/// How often something is tried while the store undoes it.
+pub(super) const TRIES: u32 = 3;
+
+/// Does what all elections ask. The answers come in the order of the asks; an error, if any, says
+/// why some are unknown.
+pub(crate) async fn round<A: Arbiter>(store: &mut A, asks: &[Ask]) -> (Vec<Answer>, Option<Error>) {
+    let mut answers = vec![Outcome::Unknown; asks.len()];
+    let mut result = Ok(());
+    for _ in 0..TRIES {
+        result = steps(store, asks, &mut answers).await;
+        // Undone is as good as never sent: whatever has no answer yet may be asked anew.
+        if !matches!(result, Err(Error::Conflict(_))) {
+            break;
+        }
+    }
+    if let Err(Error::StoreGone { .. } | Error::Corrupt { .. }) = &result {
+        // There is no store that could still say yes to what is held on it.
+        for (ask, answer) in asks.iter().zip(&mut answers) {
+            if matches!(ask.request, Request::Renew(_) | Request::Resign(_)) {
+                *answer = over();
+            }
+        }
+    }
+    (answers, result.err())
+}
+
+async fn steps<A: Arbiter>(
+    store: &mut A,
+    asks: &[Ask],
+    answers: &mut [Answer],
+) -> Result<(), Error> {
+    if asks.iter().any(|ask| matches!(ask.request, Request::Bid(_))) {
+        store.before_bidding()?;
+    }
+    renew(store, asks, answers).await?;
+    let writes = read(store, asks, answers).await?;
+    if !writes.is_empty() {
+        write(store, asks, &writes, answers).await?;
+        store.ring();
+    }
+    Ok(())
+}
+
+/// The asks that have no answer yet.
+fn open<'a>(asks: &'a [Ask], answers: &[Answer]) -> Vec<(usize, &'a Ask)> {
+    let open = asks.iter().enumerate().zip(answers);
+    open.filter(|(_, answer)| matches!(answer, Outcome::Unknown)).map(|(ask, _)| ask).collect()
+}
+
+/// Prolongs every held term.
+async fn renew<A: Arbiter>(
+    store: &mut A,
+    asks: &[Ask],
+    answers: &mut [Answer],
+) -> Result<(), Error> {
+    let mut held = Vec::new();
+    let mut places = Vec::new();
+    for (at, ask) in open(asks, answers) {
+        if let Request::Renew(holding) = &ask.request {
+            held.push((&ask.election, holding));
+            places.push(at);
+        }
+    }
+    if held.is_empty() {
+        return Ok(());
+    }
+    let mut renewed = store.renew(&held).await?;
+    renewed.sort_unstable();
+    for (at, (election, _)) in places.into_iter().zip(held) {
+        let stands = renewed.binary_search_by(|name| name.as_str().cmp(election.as_str()));
+        answers[at] = if stands.is_ok() { Outcome::Committed(Done::Renewed) } else { over() };
+    }
+    Ok(())
+}
+
+/// Answers looks and hopeless bids from a plain read; tells which asks need a write.
+async fn read<A: Arbiter>(
+    store: &mut A,
+    asks: &[Ask],
+    answers: &mut [Answer],
+) -> Result<Vec<usize>, Error> {
+    let open = open(asks, answers);
+    let resigns =
+        |(at, ask): &(usize, &Ask)| matches!(ask.request, Request::Resign(_)).then_some(*at);
+    let mut writes: Vec<usize> = open.iter().filter_map(resigns).collect();
+    let looks = |ask: &Ask| matches!(ask.request, Request::Look | Request::Bid(_));
+    let names: Vec<_> =
+        open.iter().filter(|(_, ask)| looks(ask)).map(|(_, ask)| &ask.election).collect();
+    if names.is_empty() {
+        return Ok(writes);
+    }
+    let mut snapshots = store.read(Some(&names)).await?;
+    for (at, ask) in open.into_iter().filter(|(_, ask)| looks(ask)) {
+        let snapshot = snapshots.take(&ask.election);
+        match &ask.request {
+            Request::Bid(bid) => match bid.decide(&snapshot) {
+                Ok(_) => writes.push(at),
+                Err(refusal) => answers[at] = denied(refusal, snapshot),
+            },
+            _ => answers[at] = Outcome::Committed(Done::Looked(snapshot)),
+        }
+    }
+    Ok(writes)
+}
+
+/// Decides again under locks, and writes. Answers count only once the commit has returned.
+async fn write<A: Arbiter>(
+    store: &mut A,
+    asks: &[Ask],
+    writes: &[usize],
+    answers: &mut [Answer],
+) -> Result<(), Error> {
+    let asked: Vec<_> = writes.iter().map(|&at| &asks[at]).collect();
+    let names: Vec<_> = asked.iter().map(|ask| &ask.election).collect();
+    let decided = store.write(&names, |snapshots| Ok(decide(&asked, snapshots))).await?;
+    for (&at, answer) in writes.iter().zip(decided) {
+        answers[at] = answer;
+    }
+    Ok(())
+}
+
+fn decide(asks: &[&Ask], mut snapshots: Snapshots) -> (Vec<Plan>, Vec<Answer>) {
+    let mut plans = Vec::with_capacity(asks.len());
+    let mut answers = Vec::with_capacity(asks.len());
+    for ask in asks {
+        let election = ask.election.clone();
+        let snapshot = snapshots.take(&election);
+        answers.push(match &ask.request {
+            Request::Bid(bid) => match bid.decide(&snapshot) {
+                Err(refusal) => denied(refusal, snapshot),
+                Ok(claim) => {
+                    plans.push(Plan::Claim { election, claim: Box::new(claim.clone()) });
+                    Outcome::Committed(Done::Claimed(claim))
+                }
+            },
+            Request::Resign(holding) if holding.may_resign(&snapshot) => {
+                plans.push(Plan::Release { election, now: snapshot.now });
+                Outcome::Committed(Done::Resigned)
+            }
+            Request::Resign(_) => over(),
+            // Neither is ever written here.
+            Request::Look | Request::Renew(_) => Outcome::Unknown,
+        });
+    }
+    (plans, answers)
+}
+
+fn over() -> Answer {
+    Outcome::Refused(Denied { refusal: Refusal::Over, snapshot: None })
+}
+
+fn denied(refusal: Refusal, snapshot: Snapshot) -> Answer {
+    Outcome::Refused(Denied { refusal, snapshot: Some(snapshot) })
+}

@@ -1,0 +1,247 @@
+//! Transactions that commit only under the leadership that began them.
+
+use incumbent::{Election, Error, Leadership};
+use sqlx::Connection;
+
+use crate::ground::Ground;
+use crate::support::{
+    BILLING, LONG, SHORT, close_all, contend, for_a_while, lead, resign, soon, won,
+};
+use crate::users::{Users, send, with_pool};
+
+pub(crate) async fn work_commits_under_its_leadership(ground: &Ground) {
+    let one = ground.candidate("one", LONG).await;
+    let leadership = lead(&one).await;
+    with_pool!(&ground.users, pool => {
+        let mut work = leadership.transaction(pool).await.expect("begins");
+        send!("INSERT INTO ledger VALUES (1, 'kept')", &mut *work).expect("inserts");
+        work.commit().await.expect("commits");
+        assert_eq!(ground.users.entries().await, 1);
+
+        let mut work = leadership.transaction(pool).await.expect("begins");
+        send!("INSERT INTO ledger VALUES (2, 'dropped')", &mut *work).expect("inserts");
+        drop(work);
+        let mut work = leadership.transaction(pool).await.expect("begins");
+        send!("INSERT INTO ledger VALUES (2, 'undone')", &mut *work).expect("inserts");
+        work.rollback().await.expect("undone");
+        assert_eq!(ground.users.entries().await, 1);
+
+        // A statement that fails is the user's; the leadership has nothing to do with it.
+        let mut work = leadership.transaction(pool).await.expect("begins");
+        send!("INSERT INTO ledger VALUES (1, 'again')", &mut *work).expect_err("a duplicate");
+        drop(work);
+        assert!(leadership.is_valid());
+    });
+    drop(leadership);
+    close_all([one]).await;
+}
+
+pub(crate) async fn a_part_of_the_work_can_be_undone(ground: &Ground) {
+    let one = ground.candidate("one", LONG).await;
+    let leadership = lead(&one).await;
+    with_pool!(&ground.users, pool => {
+        let mut work = leadership.transaction(pool).await.expect("begins");
+        send!("INSERT INTO ledger VALUES (1, 'outer')", &mut *work).expect("inserts");
+        let mut part = work.begin().await.expect("a part");
+        send!("INSERT INTO ledger VALUES (2, 'kept')", &mut *part).expect("inserts");
+        part.commit().await.expect("kept");
+        let mut part = work.begin().await.expect("a part");
+        send!("INSERT INTO ledger VALUES (3, 'undone')", &mut *part).expect("inserts");
+        part.rollback().await.expect("undone");
+        work.commit().await.expect("commits");
+        let kept = "SELECT count(*) FROM ledger WHERE entry < 3";
+        assert_eq!((ground.users.number(kept).await, ground.users.entries().await), (2, 2));
+
+        let mut work = leadership.transaction(pool).await.expect("begins");
+        let mut part = work.begin().await.expect("a part");
+        send!("INSERT INTO ledger VALUES (4, 'part')", &mut *part).expect("inserts");
+        part.commit().await.expect("kept, so far");
+        drop(work);
+        assert_eq!(ground.users.entries().await, 2, "a part outlived the whole");
+    });
+    drop(leadership);
+    close_all([one]).await;
+}
+
+/// Ends the leader's term for the sake of `two`, which leads when this returns.
+async fn depose(first: &Leadership, one: &Election, two: &Election) -> Leadership {
+    let waiting = contend(two);
+    let term = Some(first.term().get());
+    let order = two.backend().takeover(BILLING, "two", term, "ann", None);
+    order.await.expect("taken over");
+    soon("the loss", first.lost()).await;
+    // The deposed leader's process lets go, though its work does not stop.
+    one.backend().clone().close().await;
+    won(waiting).await
+}
+
+/// How to begin so that SQLite does not keep everyone else away from the beginning.
+async fn begin_early<'a, DB: incumbent::Fencing>(
+    leadership: &'a Leadership,
+    pool: &sqlx::Pool<DB>,
+) -> incumbent::Fenced<'a, DB> {
+    leadership.transaction_with(pool, "BEGIN").await.expect("begins")
+}
+
+pub(crate) async fn work_begun_before_a_takeover_is_not_committed_after_it(ground: &Ground) {
+    let (one, two) = (ground.candidate("one", SHORT).await, ground.candidate("two", SHORT).await);
+    let first = lead(&one).await;
+    with_pool!(&ground.users, pool => {
+        let mut work = begin_early(&first, pool).await;
+        // In SQLite whoever has written keeps every successor away, so there it writes too late.
+        let insert = "INSERT INTO ledger VALUES (1, 'too late')";
+        if !ground.kind.is_file() {
+            send!(insert, &mut *work).expect("inserts");
+        }
+        let second = depose(&first, &one, &two).await;
+        let error = if ground.kind.is_file() && send!(insert, &mut *work).is_err() {
+            None
+        } else {
+            Some(work.commit().await.expect_err("the term is over"))
+        };
+        let over = first.term().get();
+        let fenced = |error: &Error| matches!(error, Error::Fenced { term, .. } if *term == over);
+        assert!(error.as_ref().is_none_or(fenced), "{error:?}");
+        assert!(error.is_some() || ground.kind.is_file());
+        assert_eq!(ground.users.entries().await, 0, "a deposed leader wrote");
+        let early = first.transaction(pool).await.map(drop).expect_err("the term is over");
+        assert!(fenced(&early), "{early}");
+        assert!(early.to_string().contains("is over"), "{early}");
+        let mut work = second.transaction(pool).await.expect("begins");
+        send!("INSERT INTO ledger VALUES (1, 'in time')", &mut *work).expect("inserts");
+        work.commit().await.expect("commits");
+        drop(second);
+    });
+    close_all([two]).await;
+}
+
+pub(crate) async fn nothing_begins_under_a_leadership_that_was_let_go(ground: &Ground) {
+    let one = ground.candidate("one", LONG).await;
+    let leadership = lead(&one).await;
+    let decree = one.backend().demote(BILLING, None, "ann", None);
+    decree.await.expect("demoted");
+    soon("the loss", leadership.lost()).await;
+    // Nobody else can lead yet, so that what was begun may be finished.
+    with_pool!(&ground.users, pool => {
+        let mut work = leadership.transaction(pool).await.expect("begins");
+        send!("INSERT INTO ledger VALUES (1, 'last')", &mut *work).expect("inserts");
+        work.commit().await.expect("commits");
+        one.backend().clone().close().await;
+        // The lease is over only when somebody or its holder says so; here an operator's hand does.
+        ground.users.run("UPDATE incumbent_election SET state = 'released'").await;
+        let late = leadership.transaction(pool).await.map(drop).expect_err("the term is over");
+        assert!(matches!(late, Error::Fenced { .. }), "{late}");
+    });
+}
+
+/// Whoever would lead next waits for a transaction whose guard has spoken.
+pub(crate) async fn a_successor_waits_for_a_commit_in_flight(ground: &Ground) {
+    let (one, two) = (ground.candidate("one", LONG).await, ground.candidate("two", LONG).await);
+    let first = lead(&one).await;
+    let token = first.token();
+    let insert = "INSERT INTO ledger VALUES (1, 'in flight')";
+    let waiting = match &ground.users {
+        Users::Sqlite(pool) => {
+            let mut work = first.transaction(pool).await.expect("begins");
+            send!(insert, &mut *work).expect("inserts");
+            let waiting = contend(&two);
+            for_a_while().await;
+            assert!(!waiting.is_finished(), "the successor did not wait");
+            work.commit().await.expect("commits");
+            resign(first).await;
+            waiting
+        }
+        Users::Postgres(pool) => {
+            let mut work = pool.begin().await.expect("begins");
+            send!(insert, &mut *work).expect("inserts");
+            send!(format!("SELECT incumbent_guard('{BILLING}', {token})"), &mut *work)
+                .expect("stands");
+            let waiting = contend(&two);
+            drop(first);
+            for_a_while().await;
+            assert!(!waiting.is_finished(), "the successor did not wait");
+            work.commit().await.expect("commits");
+            waiting
+        }
+        Users::MySql(pool) => {
+            let mut work = pool.begin().await.expect("begins");
+            send!(insert, &mut *work).expect("inserts");
+            send!(format!("CALL incumbent_guard('{BILLING}', {token})"), &mut *work)
+                .expect("stands");
+            let waiting = contend(&two);
+            drop(first);
+            for_a_while().await;
+            assert!(!waiting.is_finished(), "the successor did not wait");
+            work.commit().await.expect("commits");
+            waiting
+        }
+    };
+    assert_eq!(ground.users.entries().await, 1);
+    assert!(won(waiting).await.token() > token);
+    close_all([one, two]).await;
+}
+
+/// The answer to the COMMIT is lost: whoever sent it is told that it cannot know.
+pub(crate) async fn a_commit_whose_answer_is_lost_is_in_doubt(ground: &Ground) {
+    let one = ground.candidate("one", LONG).await;
+    let leadership = lead(&one).await;
+    let proxy = ground.proxy().await;
+    let users = Users::new(&proxy.url(&ground.url), 2);
+    with_pool!(&users, pool => {
+        let mut work = leadership.transaction(pool).await.expect("begins");
+        send!("INSERT INTO ledger VALUES (1, 'unheard')", &mut *work).expect("inserts");
+        proxy.reset_on_reply(b"incumbent_guard");
+        let error = work.commit().await.expect_err("the answer is lost");
+        assert!(proxy.fired());
+        assert!(matches!(error, Error::InDoubt(_)), "{error}");
+        assert!(error.to_string().contains("look before doing it again"), "{error}");
+    });
+    // MariaDB answers the guard before it commits, and may notice first that nobody listens.
+    let entries = ground.users.entries().await;
+    assert!(entries == 1 || !ground.kind.is_postgres(), "{entries} entries");
+    drop(leadership);
+    close_all([one]).await;
+}
+
+/// Stricter levels change nothing about who may commit.
+pub(crate) async fn stricter_isolation_fences_as_well(ground: &Ground) {
+    let levels = ["REPEATABLE READ", "SERIALIZABLE"];
+    for (at, level) in levels.into_iter().enumerate() {
+        let (one, two) =
+            (ground.candidate("one", SHORT).await, ground.candidate("two", SHORT).await);
+        let first = lead(&one).await;
+        let (kept, late) = (2 * at + 1, 2 * at + 2);
+        let begin: &'static str = match (ground.kind.is_postgres(), at) {
+            (true, 0) => "BEGIN ISOLATION LEVEL REPEATABLE READ",
+            (true, _) => "BEGIN ISOLATION LEVEL SERIALIZABLE",
+            (false, _) => "START TRANSACTION",
+        };
+        let users = stricter(&ground.users, level);
+        with_pool!(&users, pool => {
+            let mut work = first.transaction_with(pool, begin).await.expect("begins");
+            send!(format!("INSERT INTO ledger VALUES ({kept}, 'kept')"), &mut *work).expect("inserts");
+            work.commit().await.expect("commits");
+            let mut work = first.transaction_with(pool, begin).await.expect("begins");
+            send!(format!("INSERT INTO ledger VALUES ({late}, 'late')"), &mut *work).expect("inserts");
+            let second = depose(&first, &one, &two).await;
+            let error = work.commit().await.expect_err("the term is over");
+            // What was read at the beginning has changed: either word means that nothing was written.
+            assert!(matches!(error, Error::Fenced { .. } | Error::Conflict(_)), "{level}: {error}");
+            drop(second);
+        });
+        close_all([two]).await;
+    }
+    assert_eq!(ground.users.entries().await, 2, "a deposed leader wrote");
+}
+
+/// MySQL knows the level of a session, not of a BEGIN.
+fn stricter(users: &Users, level: &str) -> Users {
+    let Users::MySql(pool) = users else { return users.clone() };
+    let sql = format!("SET SESSION TRANSACTION ISOLATION LEVEL {level}");
+    let options = sqlx::mysql::MySqlPoolOptions::new().max_connections(2);
+    let options = options.after_connect(move |connection, _| {
+        let sql = sql.clone();
+        Box::pin(async move { send!(sql, connection).map(drop) })
+    });
+    Users::MySql(options.connect_lazy_with((*pool.connect_options()).clone()))
+}

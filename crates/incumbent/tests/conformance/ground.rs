@@ -1,0 +1,181 @@
+//! A ground: one kind of database with everything that a scenario needs to hold elections on it.
+//!
+//! Assumes: the host outlives it.
+//! Promises: every ground is a database of its own, with our tables and one of the user's. Whatever
+//! candidates do on it is written to histories, and [`Ground::judge`] judges them as the simulator's
+//! are judged.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::sync::Mutex;
+use std::time::Duration;
+
+use incumbent::{Backend, Config, Election, Error, Schema};
+use incumbent_sim::check::audit;
+use incumbent_testbed::{Database, Proxy};
+use tempfile::TempDir;
+
+use crate::host::Host;
+use crate::support::BILLING;
+use crate::users::Users;
+
+/// What elections are agreed on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Sqlite,
+    SqlitePool,
+    Postgres,
+    PostgresPool,
+    /// Through a pooler in transaction mode.
+    PgBouncer,
+    MariaDb,
+    MariaDbPool,
+    Galera,
+}
+
+impl Kind {
+    /// Whether candidates bring a pool of their own.
+    const fn brings_pool(self) -> bool {
+        matches!(self, Kind::SqlitePool | Kind::PostgresPool | Kind::MariaDbPool)
+    }
+
+    pub(crate) const fn is_file(self) -> bool {
+        matches!(self, Kind::Sqlite | Kind::SqlitePool)
+    }
+
+    pub(crate) const fn is_postgres(self) -> bool {
+        matches!(self, Kind::Postgres | Kind::PostgresPool | Kind::PgBouncer)
+    }
+}
+
+/// One database to hold elections on.
+pub(crate) struct Ground {
+    pub(crate) kind: Kind,
+    /// By which candidates reach it.
+    pub(crate) url: String,
+    pub(crate) users: Users,
+    /// As its server knows it, if there is one.
+    database: Option<Database>,
+    address: Option<SocketAddr>,
+    folder: TempDir,
+    histories: Mutex<Vec<PathBuf>>,
+}
+
+impl Ground {
+    /// One with all tables, on the host that tests of this kind share.
+    pub(crate) async fn new(kind: Kind) -> Ground {
+        Ground::on(kind, Host::shared(kind).await).await
+    }
+
+    /// One with all tables.
+    pub(crate) async fn on(kind: Kind, host: Host<'_>) -> Ground {
+        let ground = Ground::bare(kind, host).await;
+        ground.schema().apply().await.expect("the tables are made");
+        let table = "CREATE TABLE ledger (entry BIGINT NOT NULL PRIMARY KEY, note VARCHAR(64))";
+        ground.users.run(table).await;
+        ground
+    }
+
+    /// One without any table.
+    pub(crate) async fn bare(kind: Kind, host: Host<'_>) -> Ground {
+        let folder = tempfile::tempdir().expect("a folder");
+        let file = || format!("sqlite://{}", folder.path().join("app.db").display());
+        let (url, database) = host.fresh_database().await.unzip();
+        let url = url.unwrap_or_else(file);
+        let (users, histories) = (Users::new(&url, 4), Mutex::default());
+        Ground { kind, url, users, database, address: host.address(), folder, histories }
+    }
+
+    pub(crate) fn schema(&self) -> Schema {
+        Schema::of(&self.url).expect("a URL")
+    }
+
+    /// The same database for its server's superuser, without any pooler.
+    pub(crate) fn superuser(&self) -> Users {
+        Users::new(&self.database().superuser_url, 2)
+    }
+
+    pub(crate) fn database(&self) -> &Database {
+        self.database.as_ref().expect("there is a server")
+    }
+
+    /// The same place for another user, password or database of the server.
+    pub(crate) fn url_with(&self, user: &str, password: &str, database: &str) -> String {
+        let (scheme, rest) = self.url.split_once("://").expect("a URL");
+        let (_, rest) = rest.split_once('@').expect("a user");
+        let (host, rest) = rest.split_once('/').expect("a database");
+        let options = rest.split_once('?').map(|(_, options)| format!("?{options}"));
+        let options = options.unwrap_or_default();
+        format!("{scheme}://{user}:{password}@{host}/{database}{options}")
+    }
+
+    /// Settings that write a history. Beats are short whatever the lease.
+    pub(crate) fn config(&self, name: &str, lease: Duration) -> Config {
+        let mut histories = self.histories.lock().expect("no panic");
+        let path = self.folder.path().join(format!("{}-{name}", histories.len()));
+        histories.push(path.clone());
+        let beat = (lease / 4).min(Duration::from_millis(200));
+        Config::new().name(name).lease(lease).beat(beat).history(path)
+    }
+
+    pub(crate) async fn open(&self, config: &Config) -> Backend {
+        self.open_at(&self.url, config).await.expect("the backend opens")
+    }
+
+    /// Opens another URL in the way of this ground.
+    pub(crate) async fn open_at(&self, url: &str, config: &Config) -> Result<Backend, Error> {
+        if !self.kind.brings_pool() {
+            return Backend::open_with(url, config).await;
+        }
+        match Users::new(url, 4) {
+            Users::Sqlite(pool) => Backend::with_sqlite_pool(pool, config).await,
+            Users::Postgres(pool) => Backend::with_postgres_pool(pool, config).await,
+            Users::MySql(pool) => Backend::with_mysql_pool(pool, config).await,
+        }
+    }
+
+    /// A candidate of that name in the election that most scenarios hold.
+    pub(crate) async fn candidate(&self, name: &str, lease: Duration) -> Election {
+        self.enter(&self.config(name, lease)).await
+    }
+
+    pub(crate) async fn enter(&self, config: &Config) -> Election {
+        self.open(config).await.election(BILLING).await.expect("the election opens")
+    }
+
+    /// A network before the server that can be broken, and a candidate behind it.
+    pub(crate) async fn behind_a_proxy(&self, name: &str, lease: Duration) -> (Proxy, Election) {
+        let proxy = self.proxy().await;
+        let config = self.config(name, lease);
+        let backend = self.open_at(&proxy.url(&self.url), &config).await.expect("opens");
+        (proxy, backend.election(BILLING).await.expect("the election opens"))
+    }
+
+    pub(crate) async fn proxy(&self) -> Proxy {
+        let address = self.address.expect("there is a server");
+        Proxy::start(address).await.expect("a proxy")
+    }
+
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    /// How many elections somebody holds, by the rows.
+    pub(crate) async fn held(&self) -> i64 {
+        let held = "SELECT count(*) FROM incumbent_election WHERE state <> 'released'";
+        let users = if self.kind.is_file() { self.users.clone() } else { self.superuser() };
+        users.number(held).await
+    }
+
+    /// Whether all that candidates did here keeps every promise.
+    pub(crate) fn judge(&self) {
+        let mut paths = self.histories.lock().expect("no panic").clone();
+        paths.retain(|path| path.exists());
+        if paths.is_empty() {
+            return;
+        }
+        let report = audit(&paths).expect("readable histories");
+        assert!(report.is_clean(), "{report}");
+        assert!(report.lines > 0 && report.torn == 0, "{report}");
+    }
+}

@@ -1,0 +1,207 @@
+//! One suite that every backend passes, against real servers.
+//!
+//! Assumes: the servers' programs, which `cargo xtask services` installs.
+//! Promises: each scenario is written once and runs on every ground; a server that cannot start is a
+//! failure. No scenario asks that something be fast: each waits for what it wants, and only what
+//! must *not* happen too early is compared with a clock. Whatever candidates do is written down and
+//! judged by the simulator's judges.
+
+mod bell;
+mod elect;
+mod expiry;
+mod fenced;
+mod ground;
+mod host;
+mod input;
+mod look;
+mod many;
+mod orders;
+mod restart;
+mod roles;
+mod schema;
+mod support;
+mod trouble;
+mod users;
+
+/// A test for each scenario on one ground.
+macro_rules! scenarios {
+    ($kind:ident: $($room:ident::$scenario:ident,)*) => {
+        $(
+            #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+            async fn $scenario() {
+                let ground = crate::ground::Ground::new(crate::ground::Kind::$kind).await;
+                crate::$room::$scenario(&ground).await;
+                ground.judge();
+            }
+        )*
+    };
+}
+
+/// What every backend does.
+macro_rules! everywhere {
+    ($kind:ident) => {
+        scenarios! { $kind:
+            elect::one_of_three_leads_at_a_time,
+            elect::a_resigned_leader_is_followed_under_a_higher_token,
+            elect::a_dropped_leadership_is_followed,
+            elect::a_leader_that_vanishes_is_followed_after_its_lease,
+            elect::closing_lets_go,
+            elect::two_of_the_same_name_are_two,
+            expiry::by_the_databases_clock_an_old_row_is_taken_over_at_once,
+            expiry::by_observation_an_old_row_must_be_watched_for_a_lease,
+            expiry::a_candidate_with_other_rules_is_refused,
+            orders::a_takeover_names_the_next_leader,
+            orders::a_demoted_leader_lets_another_go_first,
+            orders::an_order_that_makes_no_sense_changes_nothing,
+            look::odd_words_of_operators_come_back_as_they_were,
+            look::every_term_keeps_why_it_began_and_why_it_ended,
+            look::statuses_show_every_election,
+            look::an_onlooker_sees_one_leader_follow_the_other,
+            many::fifty_elections_cost_one_statement_a_beat,
+            restart::tokens_grow_over_restarts_and_a_fence_keeps_them_in_order,
+            trouble::renewals_go_on_beside_long_transactions,
+            trouble::a_table_dropped_under_a_leader_ends_its_leadership,
+            schema::the_schema_can_be_applied_twice,
+            fenced::work_commits_under_its_leadership,
+            fenced::a_part_of_the_work_can_be_undone,
+            fenced::work_begun_before_a_takeover_is_not_committed_after_it,
+            fenced::nothing_begins_under_a_leadership_that_was_let_go,
+            fenced::a_successor_waits_for_a_commit_in_flight,
+        }
+    };
+}
+
+/// What every backend does that is reached over a network and has users.
+macro_rules! on_servers {
+    ($kind:ident) => {
+        everywhere! { $kind }
+        scenarios! { $kind:
+            trouble::a_bid_whose_answers_are_lost_never_makes_two_leaders,
+            trouble::a_claim_that_was_committed_unheard_is_not_led_under,
+            trouble::a_leader_that_is_cut_off_stops_before_it_is_followed,
+            fenced::a_commit_whose_answer_is_lost_is_in_doubt,
+            fenced::stricter_isolation_fences_as_well,
+            input::a_newer_schema_is_left_alone,
+        }
+        kinds! { $kind:
+            schema::an_older_schema_is_refused_and_brought_up_to_date,
+            schema::several_may_apply_the_schema_at_once,
+            schema::the_printed_statements_make_the_schema,
+            input::missing_tables_are_said,
+        }
+    };
+}
+
+/// What takes a user of the server that the pooler does not know.
+macro_rules! with_roles {
+    ($kind:ident) => {
+        scenarios! { $kind:
+            roles::a_user_without_rights_is_told_what_to_have_granted,
+            roles::a_user_with_all_rights_but_one_is_told_which,
+            roles::a_user_with_exactly_the_granted_rights_can_do_all_of_it,
+            roles::a_user_with_only_the_guard_writes_under_a_token,
+            input::a_wrong_password_is_said_and_not_shown,
+            input::an_unknown_database_is_named,
+        }
+    };
+}
+
+/// A test for each scenario that begins without tables.
+macro_rules! kinds {
+    ($kind:ident: $($room:ident::$scenario:ident,)*) => {
+        $(
+            #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+            async fn $scenario() {
+                crate::$room::$scenario(crate::ground::Kind::$kind).await;
+            }
+        )*
+    };
+}
+
+/// A test for each scenario that needs a server of its own, or none.
+macro_rules! alone {
+    ($($room:ident::$scenario:ident,)*) => {
+        $(
+            #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+            async fn $scenario() {
+                crate::$room::$scenario().await;
+            }
+        )*
+    };
+}
+
+mod sqlite {
+    everywhere! { Sqlite }
+    scenarios! { Sqlite: input::a_newer_file_is_left_alone, }
+}
+
+mod sqlite_pool {
+    everywhere! { SqlitePool }
+}
+
+mod postgres {
+    on_servers! { Postgres }
+    with_roles! { Postgres }
+    scenarios! { Postgres:
+        bell::candidates_listen_at_the_server,
+        input::an_unlogged_table_is_refused,
+        input::a_server_that_is_not_there_is_named,
+    }
+    alone! {
+        restart::postgres_outlives_a_kill,
+        input::a_standby_is_refused,
+    }
+}
+
+mod postgres_pool {
+    on_servers! { PostgresPool }
+    with_roles! { PostgresPool }
+    scenarios! { PostgresPool:
+        bell::candidates_listen_at_the_server,
+        input::a_pool_of_one_connection_is_refused,
+    }
+}
+
+mod pgbouncer {
+    on_servers! { PgBouncer }
+    scenarios! { PgBouncer:
+        bell::nobody_listens_in_the_sessions_of_a_pooler,
+        input::a_wrong_password_is_said_and_not_shown,
+        input::an_unknown_database_is_named,
+    }
+    alone! {
+        restart::postgres_behind_pgbouncer_outlives_a_kill,
+        input::a_pooler_that_parts_transactions_is_refused,
+        input::a_pooler_in_session_mode_will_do,
+    }
+}
+
+mod mariadb {
+    on_servers! { MariaDb }
+    with_roles! { MariaDb }
+    scenarios! { MariaDb:
+        input::a_table_of_another_engine_is_refused,
+        input::a_server_that_is_not_there_is_named,
+    }
+    alone! {
+        restart::mariadb_outlives_a_kill,
+        input::a_server_that_is_read_only_is_refused,
+    }
+}
+
+mod mariadb_pool {
+    on_servers! { MariaDbPool }
+    with_roles! { MariaDbPool }
+    scenarios! { MariaDbPool: input::a_pool_of_one_connection_is_refused, }
+}
+
+mod galera {
+    on_servers! { Galera }
+    with_roles! { Galera }
+    scenarios! { Galera: input::a_cluster_nobody_vouches_for_is_refused, }
+    alone! { restart::the_writing_node_of_galera_is_outlived, }
+}
+
+mod urls {
+    alone! { input::a_password_with_a_slash_is_not_shown, }
+}

@@ -1,0 +1,90 @@
+//! What scenarios share: patience, and the few steps that most of them take.
+//!
+//! Assumes: a machine that may be slow.
+//! Promises: whoever waits here for something that never comes fails with its name.
+
+use std::time::Duration;
+
+use incumbent::{Change, Changes, Election, Error, Leadership};
+use tokio::task::JoinHandle;
+
+/// Longer than anything here takes on the slowest day.
+pub(crate) const PATIENCE: Duration = Duration::from_mins(1);
+
+/// A lease that does not end within a test: whoever is succeeded was not succeeded because of time.
+pub(crate) const LONG: Duration = Duration::from_mins(2);
+
+/// A lease whose end a test can wait for.
+pub(crate) const SHORT: Duration = Duration::from_millis(900);
+
+/// The election that most scenarios hold.
+pub(crate) const BILLING: &str = "billing";
+
+/// Waits for what must come.
+pub(crate) async fn soon<T>(what: &str, future: impl Future<Output = T>) -> T {
+    tokio::time::timeout(PATIENCE, future)
+        .await
+        .unwrap_or_else(|_| panic!("waited in vain: {what}"))
+}
+
+/// Waits until a question is answered with yes.
+pub(crate) async fn until(what: &str, mut yes: impl AsyncFnMut() -> bool) {
+    soon(what, async {
+        while !yes().await {
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+    })
+    .await;
+}
+
+/// Gives something that must not happen a fair chance to happen.
+pub(crate) async fn for_a_while() {
+    tokio::time::sleep(Duration::from_millis(300)).await;
+}
+
+pub(crate) async fn lead(election: &Election) -> Leadership {
+    let won = soon("a leadership", election.campaign()).await;
+    won.expect("the campaign is won")
+}
+
+/// A campaign in the background.
+pub(crate) type Campaign = JoinHandle<Result<Leadership, Error>>;
+
+/// Contends in the background.
+pub(crate) fn contend(election: &Election) -> Campaign {
+    let election = election.clone();
+    tokio::spawn(async move { election.campaign().await })
+}
+
+pub(crate) async fn won(campaign: Campaign) -> Leadership {
+    let leadership = soon("a leadership", campaign).await.expect("no panic");
+    leadership.expect("the campaign is won")
+}
+
+pub(crate) async fn resign(leadership: Leadership) {
+    leadership.resign().await.expect("resigns");
+}
+
+/// Ends every candidate in good order.
+pub(crate) async fn close_all<const N: usize>(elections: [Election; N]) {
+    for election in elections {
+        soon("closing", election.backend().clone().close()).await;
+    }
+}
+
+/// The first change that fits; what came before is gone.
+pub(crate) async fn change<T>(
+    what: &str,
+    changes: &mut Changes,
+    pick: impl Fn(&Change) -> Option<T>,
+) -> T {
+    soon(what, async {
+        loop {
+            let change = changes.next().await.expect("the stream goes on");
+            if let Some(picked) = pick(&change) {
+                return picked;
+            }
+        }
+    })
+    .await
+}
