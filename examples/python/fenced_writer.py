@@ -28,8 +28,12 @@ message or after it, and never holds the guard's lock while it stands still. In 
 no guard to call: BEGIN IMMEDIATE keeps every other writer of the file away, so that a look at the
 term is enough.
 
-What it needs: nothing for SQLite, psycopg (or psycopg2) for PostgreSQL, PyMySQL for MySQL and
-MariaDB. Debian calls them python3-psycopg, python3-psycopg2 and python3-pymysql.
+What it needs: nothing for SQLite, psycopg2 for PostgreSQL, PyMySQL for MySQL and MariaDB. Debian
+calls them python3-psycopg2 and python3-pymysql.
+
+psycopg2 understands the same options behind the question mark of a URL as Incumbent does (sslmode
+and so on). PyMySQL takes no URL, and this program hands none of them on; so it refuses them, rather
+than leave you with a connection that is less safe than you asked for.
 
 How it ends: 0 when it is done (only with --writes); 123, the code that `incumbent run` uses for a
 lost leadership, when it was deposed; 1 when anything else went wrong. After a lost connection
@@ -58,6 +62,7 @@ class Sqlite:
     def __init__(self, url):
         import sqlite3
 
+        refuse_options(url)
         path = url.split(":", 1)[1]
         path = path[2:] if path.startswith("//") else path
         # Without an isolation level the module begins no transactions of its own.
@@ -84,23 +89,15 @@ class Sqlite:
 
 
 class Postgres:
-    """A database of PostgreSQL or of a relative."""
+    """A database of PostgreSQL."""
 
     def __init__(self, url):
-        try:
-            import psycopg
+        import psycopg2
 
-            # Values are put into the text by the client: only then may a message hold two statements.
-            self.connection = psycopg.connect(url, autocommit=True, cursor_factory=psycopg.ClientCursor)
-            self.code = lambda error: getattr(error, "sqlstate", None)
-            self.Error = psycopg.Error
-        except ImportError:
-            import psycopg2
-
-            self.connection = psycopg2.connect(url)
-            self.connection.autocommit = True
-            self.code = lambda error: getattr(error, "pgcode", None)
-            self.Error = psycopg2.Error
+        self.Error = psycopg2.Error
+        self.connection = psycopg2.connect(url)
+        # This module puts values into the text itself, so that a message may hold two statements.
+        self.connection.autocommit = True
         self.cursor = self.connection.cursor()
         self.cursor.execute(TABLE)
 
@@ -113,7 +110,7 @@ class Postgres:
         except self.Error as error:
             if not self.connection.closed:
                 self.cursor.execute("ROLLBACK")
-            if self.code(error) == "IN001":
+            if error.pgcode == "IN001":
                 raise Deposed from error
             raise
 
@@ -125,6 +122,8 @@ class MySql:
         import pymysql
         from pymysql.constants import CLIENT
 
+        # That all writers use one node of a cluster is a promise of yours, and changes no connection.
+        refuse_options(url, harmless=("galera",))
         parts = urlsplit(url)
         self.Error = pymysql.err.MySQLError
         self.connection = pymysql.connect(
@@ -155,6 +154,13 @@ class MySql:
             if "incumbent: term" in str(error):
                 raise Deposed from error
             raise
+
+
+def refuse_options(url, harmless=()):
+    options = [option.split("=", 1)[0] for option in url.partition("?")[2].split("&")]
+    if any(option and option not in harmless for option in options):
+        # Without naming them: what follows a question mark may be the rest of a password.
+        sys.exit("DATABASE_URL has options that this example does not hand on: leave them out, or teach it to")
 
 
 def connect(url):

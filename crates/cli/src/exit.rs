@@ -76,6 +76,7 @@ impl Exit {
         match error.downcast_ref::<Error>() {
             Some(
                 Error::Url { .. }
+                | Error::User { .. }
                 | Error::Name(_)
                 | Error::Timing(_)
                 | Error::OtherTiming { .. }

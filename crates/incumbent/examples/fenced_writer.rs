@@ -4,38 +4,34 @@
 //! writes; stop that one with Ctrl-Z and watch the other take over after the lease. Continue it with
 //! `fg`: the ledger refuses its old token.
 
+use std::error::Error;
+use std::fs::File;
+use std::io::Write as _;
+use std::path::PathBuf;
 use std::time::Duration;
 
-use incumbent::{Backend, Config, Leadership};
-use sqlx::sqlite::{SqliteConnectOptions, SqlitePool};
+use incumbent::{Backend, Config, Fence, FenceError, Leadership};
 
-/// The resource: it remembers the highest token it has seen, and refuses every lower one.
-struct Ledger(SqlitePool);
+/// The resource: a file of entries beside a fence, which remembers the highest token it has seen
+/// and refuses every lower one.
+struct Ledger {
+    entries: PathBuf,
+    fence: PathBuf,
+}
 
 impl Ledger {
-    async fn open(path: &std::path::Path) -> Result<Ledger, sqlx::Error> {
-        let options = SqliteConnectOptions::new().filename(path).create_if_missing(true);
-        let pool = SqlitePool::connect_with(options).await?;
-        let tables = "
-            CREATE TABLE IF NOT EXISTS fence (one INTEGER PRIMARY KEY CHECK (one = 1), token INTEGER);
-            CREATE TABLE IF NOT EXISTS entry (token INTEGER, text TEXT);
-            INSERT OR IGNORE INTO fence VALUES (1, 0);";
-        sqlx::raw_sql(tables).execute(&pool).await?;
-        Ok(Ledger(pool))
-    }
-
     /// Writes only if no newer leader has written before.
-    async fn write(&self, token: u64, text: &str) -> Result<bool, sqlx::Error> {
-        let token = i64::try_from(token).unwrap_or(i64::MAX);
-        let mut write = self.0.begin_with("BEGIN IMMEDIATE").await?;
-        let fence = "UPDATE fence SET token = ?1 WHERE token <= ?1";
-        let raised = sqlx::query(fence).bind(token).execute(&mut *write).await?.rows_affected();
-        if raised == 0 {
-            return Ok(false);
+    fn write(&self, token: u64, text: &str) -> Result<bool, Box<dyn Error>> {
+        let mut entries = File::options().create(true).append(true).open(&self.entries)?;
+        // Whoever has the lock is the ledger for one entry. The fence is opened behind it: one that
+        // was opened before would not know what other processes have let pass since.
+        entries.lock()?;
+        match Fence::open(&self.fence)?.admit(token) {
+            Ok(()) => {}
+            Err(FenceError::Stale { .. }) => return Ok(false),
+            Err(error) => return Err(error.into()),
         }
-        let entry = sqlx::query("INSERT INTO entry VALUES (?1, ?2)").bind(token).bind(text);
-        entry.execute(&mut *write).await?;
-        write.commit().await?;
+        writeln!(entries, "{token} {text}")?;
         Ok(true)
     }
 }
@@ -43,7 +39,7 @@ impl Ledger {
 async fn work(leadership: &Leadership, ledger: &Ledger) {
     let token = leadership.token().get();
     loop {
-        let word = match ledger.write(token, "an entry").await {
+        let word = match ledger.write(token, "an entry") {
             Ok(true) => "written",
             Ok(false) => "refused: somebody newer has written",
             Err(_) => "the ledger does not answer",
@@ -54,11 +50,11 @@ async fn work(leadership: &Leadership, ledger: &Ledger) {
 }
 
 #[tokio::main]
-async fn main() -> Result<(), Box<dyn std::error::Error>> {
+async fn main() -> Result<(), Box<dyn Error>> {
     tracing_subscriber::fmt().with_writer(std::io::stderr).init();
     let folder = std::env::temp_dir().join("incumbent-fenced-writer");
     std::fs::create_dir_all(&folder)?;
-    let ledger = Ledger::open(&folder.join("ledger.db")).await?;
+    let ledger = Ledger { entries: folder.join("ledger"), fence: folder.join("fence") };
     let url = format!("sqlite://{}", folder.join("elections.db").display());
     let name = format!("writer-{}", std::process::id());
     let backend = Backend::open_with(&url, &Config::new().name(name)).await?;

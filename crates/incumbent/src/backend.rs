@@ -49,12 +49,15 @@ pub struct Backend {
 }
 
 impl Backend {
-    /// Opens a store by URL with default settings, making it if it does not exist.
+    /// Opens a store by URL with default settings. An SQLite file is made if it does not exist; in
+    /// a database server the tables must be there, else this is [`Error::SchemaMissing`].
+    /// [`Schema::apply`](crate::Schema::apply) makes them.
     pub async fn open(url: &str) -> Result<Backend, Error> {
         Backend::open_with(url, &Config::new()).await
     }
 
-    /// Opens a store by URL, making it if it does not exist.
+    /// Opens a store by URL, as [`open`](Backend::open) does. A server that does not answer is
+    /// waited for, ten seconds at most.
     pub async fn open_with(url: &str, config: &Config) -> Result<Backend, Error> {
         Backend::open_store(url, config, true).await
     }
@@ -64,8 +67,8 @@ impl Backend {
         Backend::open_store(url, config, false).await
     }
 
-    /// Uses a pool of your own; our tables are made in its database. A pool of one connection will
-    /// do.
+    /// Uses a pool of your own, of `incumbent::sqlx` (sqlx 0.9); our tables are made in its
+    /// database. A pool of one connection will do.
     #[cfg(feature = "sqlite")]
     pub async fn with_sqlite_pool(
         pool: sqlx::SqlitePool,
@@ -76,8 +79,10 @@ impl Backend {
         Backend::start(Store::Sqlite(store), me, timing, config).await
     }
 
-    /// Uses a pool of your own. Elections keep one of its connections for themselves; one more, for
-    /// the doorbell, is made beside it. The tables must be there already.
+    /// Uses a pool of your own, of `incumbent::sqlx` (sqlx 0.9). Elections keep one of its
+    /// connections for themselves, so that a pool of one is refused ([`Error::Open`]); one more,
+    /// for the doorbell, is made beside it. The tables must be there, else this is
+    /// [`Error::SchemaMissing`].
     #[cfg(feature = "postgres")]
     pub async fn with_postgres_pool(pool: sqlx::PgPool, config: &Config) -> Result<Backend, Error> {
         let (timing, me) = (config.timing()?, candidate(config)?);
@@ -86,8 +91,9 @@ impl Backend {
         Backend::start(Store::Postgres(store), me, timing, config).await
     }
 
-    /// Uses a pool of your own. Elections keep one of its connections for themselves. The tables
-    /// must be there already.
+    /// Uses a pool of your own, of `incumbent::sqlx` (sqlx 0.9). Elections keep one of its
+    /// connections for themselves, so that a pool of one is refused ([`Error::Open`]). The tables
+    /// must be there, else this is [`Error::SchemaMissing`].
     #[cfg(feature = "mysql")]
     pub async fn with_mysql_pool(pool: sqlx::MySqlPool, config: &Config) -> Result<Backend, Error> {
         let (timing, me) = (config.timing()?, candidate(config)?);

@@ -17,6 +17,7 @@ use std::time::Duration;
 use incumbent_protocol::history::Event;
 use incumbent_protocol::identity::{CandidateId, ElectionName};
 use incumbent_protocol::lease::candidacy::{Effect, Input, Ticket};
+use incumbent_protocol::lease::request::Request;
 use incumbent_protocol::rules::Timing;
 use incumbent_protocol::time::{HeardAt, Time};
 use tokio::sync::{mpsc, oneshot};
@@ -55,6 +56,8 @@ pub(crate) struct Driver {
     jumps: JumpDetector,
     history: Option<Writer>,
     trouble: bool,
+    /// Whether the last piece of work was a round.
+    looked: bool,
     closing: Option<(Time, Vec<oneshot::Sender<()>>)>,
     /// No handle is left that could say anything.
     deserted: bool,
@@ -85,6 +88,7 @@ impl Driver {
             jumps: JumpDetector::new(JUMP_TOLERANCE),
             history,
             trouble: false,
+            looked: false,
             closing: None,
             deserted: false,
         };
@@ -163,16 +167,21 @@ impl Driver {
         let Some(store) = self.idle.take() else {
             return;
         };
-        if self.due.is_empty() {
-            if let Some(errand) = self.errands.pop_front() {
-                // An errand must not keep the election with the shortest lease waiting.
-                let limits = self.seats.values().map(|seat| seat.timing.timeout());
-                let limit = limits.chain([self.default_timeout]).min();
-                let limit = limit.unwrap_or(self.default_timeout);
-                self.running = Some(Box::pin(run_errand(store, errand, limit)));
-            }
+        // Renewals and resignations go first; those who only look take turns with people.
+        let presses = |(_, ask): &(Ticket, Ask)| {
+            matches!(ask.request, Request::Renew(_) | Request::Resign(_))
+        };
+        let people = self.due.is_empty() || (self.looked && !self.due.iter().any(presses));
+        if people && let Some(errand) = self.errands.pop_front() {
+            // An errand must not keep the election with the shortest lease waiting.
+            let limits = self.seats.values().map(|seat| seat.timing.timeout());
+            let limit = limits.chain([self.default_timeout]).min();
+            let limit = limit.unwrap_or(self.default_timeout);
+            self.looked = false;
+            self.running = Some(Box::pin(run_errand(store, errand, limit)));
             return;
         }
+        self.looked = true;
         let asks = std::mem::take(&mut self.due);
         let limits = asks.iter().filter_map(|(_, ask)| self.seats.get(&ask.election));
         let limit = limits.map(|seat| seat.timing.timeout()).min().unwrap_or(self.default_timeout);

@@ -56,6 +56,14 @@ pub enum Error {
         /// Which election.
         election: String,
     },
+    /// No rights can be given to this user. *Standing:* none. *Retry:* after a change.
+    #[error("cannot give rights to the user {user:?}: {problem}")]
+    User {
+        /// As given.
+        user: String,
+        /// What is wrong, and what would be right.
+        problem: String,
+    },
     /// The election does not take this candidate. *Standing:* out. *Retry:* after a change.
     #[error(transparent)]
     Refused(#[from] Refusal),
@@ -66,12 +74,13 @@ pub enum Error {
     /// looking again.
     #[error("{0} is not the number of a term: look again")]
     NoTerm(u64),
-    /// The store could not be opened. *Standing:* none. *Retry:* after a change.
+    /// The store could not be opened. *Standing:* none. *Retry:* after a change; a server that was
+    /// away may be back later.
     #[error("cannot use {place}: {problem}")]
     Open {
         /// Which file, folder or database.
         place: String,
-        /// What is wrong.
+        /// What is wrong, and what to do about it if that is known.
         problem: String,
     },
     /// There is no store to look at. *Standing:* none. *Retry:* after a first candidate has contended.
@@ -135,7 +144,8 @@ pub enum Error {
         /// Which file.
         place: String,
     },
-    /// The store did not do what was asked. *Standing:* kept until the lease ends. *Retry:* later.
+    /// The store did not do what was asked. Where its own words tell what to do, the text says so.
+    /// *Standing:* kept until the lease ends. *Retry:* later.
     #[error("the store did not answer as it should: {0}")]
     Store(String),
     /// The store undid a transaction because another one came first. *Standing:* kept until the lease
@@ -158,7 +168,10 @@ pub enum Error {
     )]
     InDoubt(String),
     /// The store did not answer in time. *Standing:* kept until the lease ends. *Retry:* later.
-    #[error("the store did not answer within {0:?}")]
+    #[error(
+        "the store did not answer within {0:?}: try again; if that goes on, check the store and the network, or choose \
+         a longer lease"
+    )]
     Timeout(Duration),
     /// The history file could not be written. *Standing:* kept. *Retry:* after a change.
     #[error("cannot write the history {}: {problem}", path.display())]
@@ -201,6 +214,13 @@ impl Error {
             }
             Error::SchemaNewer { found, known } => {
                 Error::SchemaNewer { found: *found, known: *known }
+            }
+            Error::SchemaMissing { place } => Error::SchemaMissing { place: place.clone() },
+            Error::SchemaOlder { place, found, known } => {
+                Error::SchemaOlder { place: place.clone(), found: *found, known: *known }
+            }
+            Error::Open { place, problem } => {
+                Error::Open { place: place.clone(), problem: problem.clone() }
             }
             Error::StoreGone { place } => Error::StoreGone { place: place.clone() },
             Error::Timeout(after) => Error::Timeout(*after),

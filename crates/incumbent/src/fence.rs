@@ -60,7 +60,8 @@ impl Fence {
         Fence { highest: Mutex::new(0), file: None }
     }
 
-    /// A fence that remembers in a file. For a resource that outlives its process.
+    /// A fence that remembers in a file. For a resource that outlives its process. Two fences that
+    /// are open on one file at the same time do not see each other: have one per resource.
     pub fn open(path: impl Into<PathBuf>) -> Result<Fence, FenceError> {
         let path = path.into();
         let highest = match fs::read_to_string(&path) {

@@ -16,12 +16,22 @@ use incumbent_protocol::term::Term;
 use sqlx::{Pool, Transaction};
 
 pub use self::kind::Fencing;
-use self::kind::Sealed;
+use self::kind::{Sealed, Unsealed};
 use crate::error::Error;
 use crate::leadership::Leadership;
 
 /// A fenced transaction. Use it as the connection that it wraps (`&mut *fenced`), then
 /// [`commit`](Fenced::commit) it. Dropping it undoes it.
+///
+/// # What it does not cover
+///
+/// Only what the database itself would undo with the transaction is fenced:
+///
+/// - On MySQL and MariaDB, CREATE, ALTER, DROP, TRUNCATE and the like commit whatever came before
+///   them, at once and without the guard. So does a COMMIT that you send yourself, anywhere.
+/// - Tables without transactions (MyISAM, Aria) keep what was written to them.
+/// - Files, messages and other services need the [`token`](Leadership::token) and a
+///   [`Fence`](crate::Fence).
 pub struct Fenced<'a, DB: Fencing> {
     work: Transaction<'static, DB>,
     election: &'a ElectionName,
@@ -30,7 +40,13 @@ pub struct Fenced<'a, DB: Fencing> {
 
 impl Leadership {
     /// Begins a transaction in your own database, if it is the one that holds this election. It
-    /// commits only if this leadership still stands then: a deposed leader cannot write.
+    /// commits only if this leadership still stands then: a deposed leader cannot write. What that
+    /// does not cover is said at [`Fenced`].
+    ///
+    /// The pool must see the same tables of ours as the elections do: the same database, on
+    /// PostgreSQL also the same schema first in its search path. Its user needs SELECT on
+    /// `incumbent_election` and EXECUTE on `incumbent_guard`, besides what the work itself needs. It
+    /// is a pool of sqlx 0.9, which `incumbent::sqlx` re-exports.
     ///
     /// ```
     /// # async fn example() -> Result<(), Box<dyn std::error::Error>> {
@@ -66,7 +82,8 @@ impl Leadership {
         begin: Option<&'static str>,
     ) -> Result<Fenced<'_, DB>, Error> {
         let (election, term) = (self.election(), self.term());
-        let begun = DB::begin(pool, begin, election, term).await.map_err(DB::trouble)?;
+        let begun = DB::begin(pool, begin, election, term).await;
+        let begun = begun.map_err(|error| strange::<DB>(error, election))?;
         let work = begun.ok_or_else(|| over(election, term))?;
         Ok(Fenced { work, election, term })
     }
@@ -76,13 +93,21 @@ impl<DB: Fencing> Fenced<'_, DB> {
     /// Commits, if the leadership still stands. [`Error::Fenced`] and [`Error::Conflict`] mean that
     /// nothing was written; [`Error::InDoubt`] that the answer was lost.
     pub async fn commit(mut self) -> Result<(), Error> {
-        let sealed = DB::seal(&mut self.work, self.election, self.term).await;
-        match sealed {
-            Err(error) if DB::is_guard(&error) => return Err(over(self.election, self.term)),
-            Err(error) => return Err(uncommitted::<DB>(error)),
+        match DB::seal(&mut self.work, self.election, self.term).await {
+            Err(unsealed) if DB::is_guard(&unsealed.error) => {
+                return Err(over(self.election, self.term));
+            }
+            // Whatever went wrong came after the COMMIT.
+            Err(Unsealed { done: 2.., .. }) => {}
+            Err(Unsealed { done, error }) => {
+                return Err(uncommitted::<DB>(error, self.election, done == 0));
+            }
             // What is left of the transaction is empty.
             Ok(Sealed::Committed) => drop(self.work.commit().await),
-            Ok(Sealed::Guarded) => self.work.commit().await.map_err(uncommitted::<DB>)?,
+            Ok(Sealed::Guarded) => {
+                let committed = self.work.commit().await;
+                committed.map_err(|error| uncommitted::<DB>(error, self.election, false))?;
+            }
         }
         Ok(())
     }
@@ -93,12 +118,34 @@ impl<DB: Fencing> Fenced<'_, DB> {
     }
 }
 
-/// Only a server that answered, and that went on to live, surely did not commit.
-fn uncommitted<DB: Fencing>(error: sqlx::Error) -> Error {
-    if matches!(error, sqlx::Error::Database(_)) && !DB::is_in_doubt(&error) {
-        DB::trouble(error)
-    } else {
-        Error::InDoubt(error.to_string())
+/// What a failed commit means. A server that answered the guard with an error surely did not commit;
+/// one that answered the COMMIT with an error did not if the error says so.
+fn uncommitted<DB: Fencing>(error: sqlx::Error, election: &ElectionName, guarding: bool) -> Error {
+    match &error {
+        // A constraint of the user's own that waits until the end: no other try will do better.
+        sqlx::Error::Database(inner) if inner.is_unique_violation() => {
+            Error::Store(inner.message().to_owned())
+        }
+        sqlx::Error::Database(_)
+            if guarding && !DB::is_farewell(&error) || DB::is_undone(&error) =>
+        {
+            strange::<DB>(error, election)
+        }
+        _ => Error::InDoubt(error.to_string()),
+    }
+}
+
+/// What is missing in a database of the user's own choice is not damaged.
+fn strange<DB: Fencing>(error: sqlx::Error, election: &ElectionName) -> Error {
+    match DB::trouble(error) {
+        Error::Corrupt { problem, .. } => Error::Open {
+            place: "the database of this pool".to_owned(),
+            problem: format!(
+                "it does not hold the election {:?} ({problem}): use a pool of the database that the elections are in",
+                election.as_str()
+            ),
+        },
+        other => other,
     }
 }
 

@@ -26,11 +26,22 @@
 //! - **By token**: whatever clocks, pauses or operators do, a resource that refuses tokens below
 //!   the highest it has seen never accepts a deposed leader after its successor. Tokens strictly
 //!   grow and are never used twice, as long as a store that lost terms does not also lose time.
+//! - **By transaction**: work in a [`Fenced`] transaction of the database that holds the election
+//!   commits only if the leadership that began it still stands; on a Galera cluster only if all
+//!   candidates and writers use one node at a time.
 //! - **Liveness**: after a crash another candidate leads within [`Timing::failover_bound`]; on one
 //!   host, with SQLite, within milliseconds.
 //!
 //! Not promised: that somebody leads at every instant, or that work which blocks its thread or
 //! ignores its leadership stops in time. That is what the token is for.
+//!
+//! # Databases
+//!
+//! The feature `sqlite` is on by default; `postgres` and `mysql` (also for MariaDB) are not. An
+//! SQLite file and its tables are made on first use. In a database server the tables are made once,
+//! with [`Schema::apply`] or `incumbent schema --apply`; until then opening fails with
+//! [`Error::SchemaMissing`]. Pools of your own are those of sqlx 0.9, which is re-exported as
+//! `incumbent::sqlx`, so that both sides mean the same types.
 //!
 //! # Layout
 //!
@@ -93,6 +104,9 @@ mod server;
 mod sqlite;
 mod store;
 mod url;
+
+/// The database driver whose pools and connections this library takes.
+pub use sqlx;
 
 pub use incumbent_protocol::identity::{CandidateId, CandidateName, ElectionName, NameError};
 pub use incumbent_protocol::lease::order::{Decree, OrderError};

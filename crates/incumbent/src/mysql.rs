@@ -47,7 +47,7 @@ impl Dialect for My {
     const NOW: &'static str = "TIMESTAMPDIFF(MICROSECOND, '1970-01-01 00:00:00', UTC_TIMESTAMP(6))";
     // The server, and when the table was made (each restore makes it anew).
     const LINEAGE: &'static str =
-        "IF(@@global.read_only, 'standby', CONCAT_WS('/', @@server_id, @@hostname, @@port,
+        "IF(@@global.read_only, 'standby', CONCAT_WS('/', @@server_id, @@hostname, @@port, /*!80000 @@server_uuid, */
         (SELECT UNIX_TIMESTAMP(create_time) FROM information_schema.tables
         WHERE table_schema = DATABASE() AND table_name = 'incumbent_election')))";
     const RENEWAL_NAMES: bool = false;
@@ -69,7 +69,7 @@ impl Dialect for My {
         let statement = limits.statement;
         let (seconds, millis) = (statement.as_secs_f64(), statement.as_millis());
         let limit = format!(
-            "SET SESSION innodb_lock_wait_timeout = 1
+            "SET SESSION autocommit = 1, SESSION innodb_lock_wait_timeout = 1
             /*M! , SESSION max_statement_time = {seconds:.3}, SESSION idle_transaction_timeout = 1 */
             /*!50708 , SESSION max_execution_time = {millis} */"
         );
@@ -84,7 +84,7 @@ impl Dialect for My {
         "SET TRANSACTION ISOLATION LEVEL READ COMMITTED; START TRANSACTION".to_owned()
     }
 
-    fn renew(held: &[(&ElectionName, &Holding)], incarnation: &str) -> String {
+    fn renew(held: &[(&ElectionName, &Holding)], incarnation: &str, _limits: Limits) -> String {
         // Elections that were claimed together have the same term.
         let mut terms = BTreeMap::<_, Vec<&ElectionName>>::new();
         for (name, holding) in held {

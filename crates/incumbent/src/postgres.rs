@@ -29,6 +29,9 @@ use crate::store::Manner;
 /// Elections in a PostgreSQL database.
 pub(crate) type Store = crate::server::Store<Pg>;
 
+/// The setting by which a session is known to be this connection's own.
+const MARK: &str = "incumbent.session";
+
 /// The dialect.
 #[derive(Debug)]
 pub(crate) struct Pg;
@@ -60,12 +63,21 @@ impl Dialect for Pg {
         let plain = options.clone().extra_float_digits(None).application_name("incumbent");
         let millis = |span: Duration| span.as_millis().to_string();
         let limited = plain.clone().options([
+            (MARK, "direct".to_owned()),
+            // A beat that a crash of the server could undo is no beat.
+            ("synchronous_commit", "on".to_owned()),
             ("statement_timeout", millis(limits.statement)),
             ("lock_timeout", millis(limits.lock)),
             ("idle_in_transaction_session_timeout", millis(limits.idle)),
         ]);
         match limited.connect().await {
-            Ok(connection) => Ok((connection, Limits { each: false, ..limits })),
+            Ok(mut connection) => {
+                // A pooler may also take what it does not know, and forget it.
+                let asked = format!("SELECT current_setting('{MARK}', true)");
+                let said = Self::send(&mut connection, asked).await?;
+                let each = said.first().and_then(Reply::cell) != Some("direct");
+                Ok((connection, Limits { each, ..limits }))
+            }
             Err(error) if trouble::is_pooler(&error) => {
                 Ok((plain.connect().await?, Limits { each: true, ..limits }))
             }
@@ -86,25 +98,24 @@ impl Dialect for Pg {
     }
 
     fn begin(limits: Limits) -> String {
-        // A claim that a crash of the server could undo is no claim.
-        let mut begin =
-            "BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL synchronous_commit = on".to_owned();
-        if limits.each {
-            begin += "; ";
-            begin += &settings("SET LOCAL", limits);
+        let begin = "BEGIN ISOLATION LEVEL READ COMMITTED";
+        if !limits.each {
+            return begin.to_owned();
         }
-        begin
+        format!("{begin}; SET LOCAL synchronous_commit = on; {}", settings("SET LOCAL", limits))
     }
 
-    fn renew(held: &[(&ElectionName, &Holding)], incarnation: &str) -> String {
+    fn renew(held: &[(&ElectionName, &Holding)], incarnation: &str, limits: Limits) -> String {
         let mut mine = String::with_capacity(held.len() * 48);
         for (at, (name, holding)) in held.iter().enumerate() {
             let comma = if at == 0 { "" } else { ", " };
             let _ = write!(mine, "{comma}('{name}', {}::bigint)", holding.term);
         }
         let now = Self::NOW;
+        // Holds for this message only, for it is one transaction.
+        let first = if limits.each { "SET LOCAL synchronous_commit = on; " } else { "" };
         format!(
-            "UPDATE incumbent_beat AS b SET beat = b.beat + 1, beaten_us = {now}
+            "{first}UPDATE incumbent_beat AS b SET beat = b.beat + 1, beaten_us = {now}
             FROM (VALUES {mine}) AS mine (name, term)
             WHERE b.name = mine.name AND b.term = mine.term AND b.incarnation = '{incarnation}'
             RETURNING b.name"

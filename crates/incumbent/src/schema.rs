@@ -4,8 +4,6 @@
 //! [`Schema::grants`] gives.
 //! Promises: showing opens nothing; making is safe to repeat and leaves a newer schema alone.
 
-use incumbent_protocol::identity::CandidateName;
-
 use crate::error::Error;
 #[cfg(feature = "mysql")]
 use crate::mysql::My;
@@ -57,22 +55,28 @@ impl Schema {
 
     /// The statements that give a user of the database what a candidate needs, and no more.
     pub fn grants(&self, user: &str) -> Result<String, Error> {
-        // The same letters that a candidate's name may have are safe in a user's.
-        let user = CandidateName::new(user)?;
+        let refuse =
+            |problem: &str| Error::User { user: user.to_owned(), problem: problem.to_owned() };
         match &self.0 {
             #[cfg(feature = "sqlite")]
-            Target::Sqlite(_) => {
-                let problem = "SQLite has no users: whoever may write the file and its folder may be a candidate";
-                Err(Error::Open { place: "SQLite".to_owned(), problem: problem.to_owned() })
-            }
+            Target::Sqlite(_) => Err(refuse(
+                "SQLite has no users: whoever may write the file and its folder may be a candidate",
+            )),
             #[cfg(feature = "postgres")]
-            Target::Postgres(_) => Ok(include_str!("postgres/grants.sql")
-                .replace("{user}", &format!("\"{}\"", user.as_str()))),
+            Target::Postgres(_) => {
+                let user =
+                    plain(user, "").ok_or_else(|| refuse("use letters, digits and _ . $ -"))?;
+                Ok(include_str!("postgres/grants.sql").replace("{user}", &format!("\"{user}\"")))
+            }
             #[cfg(feature = "mysql")]
             Target::Mysql { .. } => {
                 // In MySQL a user is a name and where it comes from.
-                let user = user.as_str().split_once('@').unwrap_or((user.as_str(), "%"));
-                let user = format!("'{}'@'{}'", user.0, user.1);
+                let (name, host) = user.split_once('@').unwrap_or((user, "%"));
+                let user = plain(name, "").zip(plain(host, "%:/"));
+                let (name, host) = user.ok_or_else(|| {
+                    refuse("use NAME or NAME@HOST, with letters, digits and _ . $ -; in HOST also % : /")
+                })?;
+                let user = format!("'{name}'@'{host}'");
                 Ok(include_str!("mysql/grants.sql").replace("{user}", &user))
             }
         }
@@ -102,4 +106,10 @@ impl Schema {
             Target::Mysql { options, .. } => server::schema::make::<My>(&options).await,
         }
     }
+}
+
+/// The text, if it needs no care between quotes.
+fn plain<'a>(text: &'a str, also: &str) -> Option<&'a str> {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "_.$-".contains(c) || also.contains(c);
+    (!text.is_empty() && text.chars().all(is_plain)).then_some(text)
 }

@@ -177,6 +177,11 @@ impl<D: Dialect> Store<D> {
 
     /// How long a short question takes at best, and a short write where one is allowed.
     pub(crate) async fn round_trip(&mut self) -> Result<(Duration, Option<Duration>), Error> {
+        let measured = timeout(OPEN_PATIENCE, self.measure()).await;
+        measured.unwrap_or(Err(Error::Timeout(OPEN_PATIENCE))).map_err(|error| self.at_open(error))
+    }
+
+    async fn measure(&mut self) -> Result<(Duration, Option<Duration>), Error> {
         let asked = self.best_of_three("SELECT 1").await?;
         let written = if self.manner.contends {
             let now = D::NOW;
@@ -243,11 +248,14 @@ impl<D: Dialect> Store<D> {
                 }
                 Source::Pool(pool) => {
                     let pool = pool.clone();
-                    tokio::spawn(async move {
+                    let adopted = async move {
                         let mut connection = pool.acquire().await?;
                         connection.close_on_drop();
                         D::adopt(&mut connection, limits).await?;
                         Ok((Held::Pool(connection), limits))
+                    };
+                    tokio::spawn(async move {
+                        timeout(patience, adopted).await.map_err(|_| late(patience))?
                     })
                 }
             }

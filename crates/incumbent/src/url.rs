@@ -87,22 +87,25 @@ impl fmt::Debug for Target {
 /// assert_eq!(shown, "postgres://app:***@db/app");
 /// ```
 pub fn redacted(url: &str) -> String {
-    let Some(colon) = url.find(':') else {
-        return url.to_owned();
+    let mut shown = String::with_capacity(url.len());
+    let mut rest = url;
+    // Before anything is looked for that a password may hold too.
+    while let Some(at) = rest.find("password=") {
+        let (before, after) = rest.split_at(at + "password=".len());
+        shown += before;
+        shown += "***";
+        rest = after.find('&').map_or("", |end| &after[end..]);
+    }
+    shown += rest;
+    let Some(colon) = shown.find(':') else {
+        return shown;
     };
-    let slashes = if url[colon..].starts_with("://") { 3 } else { 1 };
-    let (scheme, rest) = url.split_at(colon + slashes);
+    let slashes = if shown[colon..].starts_with("://") { 3 } else { 1 };
+    let (scheme, rest) = shown.split_at(colon + slashes);
     // The last one: a password may hold any letter that belongs elsewhere.
     let (authority, tail) = rest.split_at(rest.rfind('@').map_or(0, |at| at + 1));
     let user = authority.split_once(':').map(|(user, _)| format!("{user}:***@"));
     let authority = user.unwrap_or_else(|| authority.to_owned());
-    let tail = tail.split_once("password=").map_or_else(
-        || tail.to_owned(),
-        |(before, after)| {
-            let after = after.find('&').map_or("", |at| &after[at..]);
-            format!("{before}password=***{after}")
-        },
-    );
     format!("{scheme}{authority}{tail}")
 }
 
@@ -250,6 +253,8 @@ mod tests {
             ("postgres:me:s3@host/db", "postgres:me:***@host/db"),
             ("postgres://me@host/db", "postgres://me@host/db"),
             ("postgres://host/db?password=x&port=1", "postgres://host/db?password=***&port=1"),
+            ("postgres://host/db?password=a@b", "postgres://host/db?password=***"),
+            ("postgres://host?password=x&password=y", "postgres://host?password=***&password=***"),
             ("sqlite:x.db", "sqlite:x.db"),
         ] {
             assert_eq!(redacted(url), shown);

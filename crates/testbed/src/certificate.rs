@@ -16,6 +16,8 @@ pub(crate) async fn make(folder: &Folder, place: &Path, name: &str) -> anyhow::R
     command.args(["req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1"]);
     command.args(["-nodes", "-days", "2", "-subj", "/CN=localhost"]);
     command.args(["-addext", "subjectAltName=DNS:localhost,IP:127.0.0.1"]);
+    // Some clients take no authority for a server, though they are told to trust this very file.
+    command.args(["-addext", "basicConstraints=critical,CA:FALSE"]);
     command.arg("-out").arg(&certificate).arg("-keyout").arg(&key);
     program::run(command).await?;
     folder.own(&certificate)?;

@@ -161,6 +161,66 @@ impl Drop for Daemon {
     }
 }
 
+/// What every server can do, said once. It has a `daemon` and a `port`; `is_ready` tells whether it
+/// answers; `$end` asks it to end in good order.
+macro_rules! serve {
+    ($server:ty, $end:expr) => {
+        impl $server {
+            /// The TCP port.
+            pub fn port(&self) -> u16 {
+                self.port
+            }
+
+            /// Where it listens, for a [`Proxy`](crate::Proxy).
+            pub fn address(&self) -> std::net::SocketAddr {
+                (std::net::Ipv4Addr::LOCALHOST, self.port).into()
+            }
+
+            /// The private folder, with its socket and its data.
+            pub fn folder(&self) -> &std::path::Path {
+                self.daemon.folder().path()
+            }
+
+            /// The number of its first process, the newest one if it was restarted.
+            pub fn pid(&self) -> u32 {
+                self.daemon.pid()
+            }
+
+            /// SIGKILL to it and all its children, at once.
+            pub fn kill(&mut self) {
+                self.daemon.kill();
+            }
+
+            /// Starts again on the same port and folder after `kill` or `stop`, and waits until
+            /// recovery is done.
+            pub async fn restart(&mut self) -> anyhow::Result<()> {
+                self.daemon.start(&[], is_ready).await
+            }
+
+            /// A fast but orderly end.
+            pub async fn stop(&mut self) -> anyhow::Result<()> {
+                self.daemon.stop($end).await
+            }
+
+            /// Stops all its processes (SIGSTOP): connections stay open and nothing answers.
+            pub fn freeze(&self) {
+                self.daemon.signal_all(rustix::process::Signal::STOP);
+            }
+
+            /// Lets a frozen server go on.
+            pub fn thaw(&self) {
+                self.daemon.signal_all(rustix::process::Signal::CONT);
+            }
+
+            /// User and system time of all its processes since it was last started.
+            pub fn cpu(&self) -> anyhow::Result<std::time::Duration> {
+                self.daemon.cpu()
+            }
+        }
+    };
+}
+pub(crate) use serve;
+
 /// Repeats a start whose port was taken between being found and being used.
 pub(crate) async fn with_free_port<T>(
     start: impl AsyncFn(u16) -> anyhow::Result<T>,

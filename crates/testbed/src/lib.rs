@@ -35,6 +35,7 @@
 //! - `shared`: one server for all tests of a process
 //! - `daemon`, `folder`, `guardian`, `disk`: a running server; its folder; who cleans up; a disk that
 //!   can be full
+//! - `patience`: waiting for what must come
 //! - `program`, `port`, `template`, `user`, `usage`, `certificate`: what starting one takes
 
 mod certificate;
@@ -47,6 +48,7 @@ mod galera;
 mod guardian;
 mod link;
 mod mariadb;
+mod patience;
 mod pgbouncer;
 mod port;
 mod postgres;
@@ -61,6 +63,7 @@ mod user;
 pub use database::Database;
 pub use galera::Galera;
 pub use mariadb::{MariaDb, MariaDbOptions};
+pub use patience::{PATIENCE, soon, until};
 pub use pgbouncer::{PgBouncer, PoolMode};
 pub use postgres::{Postgres, PostgresOptions};
 pub use proxy::{Proxy, Way};

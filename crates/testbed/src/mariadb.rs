@@ -4,14 +4,12 @@
 //! both by password, and a database `incumbent` that the latter may do everything in.
 
 use std::fs;
-use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 use anyhow::Context as _;
 use rustix::process::Signal;
 
-use crate::daemon::{Daemon, Start, with_free_port};
+use crate::daemon::{Daemon, Start, serve, with_free_port};
 use crate::database::{Database, fresh_name, random_word};
 use crate::folder::Folder;
 use crate::template::Template;
@@ -62,6 +60,8 @@ pub struct MariaDb {
     password: String,
     port: u16,
 }
+
+serve!(MariaDb, Signal::TERM);
 
 impl MariaDb {
     /// Starts a fresh server.
@@ -128,55 +128,9 @@ impl MariaDb {
         })
     }
 
-    /// The TCP port.
-    pub fn port(&self) -> u16 {
-        self.port
-    }
-
-    /// Where it listens, for a [`Proxy`](crate::Proxy).
-    pub fn address(&self) -> SocketAddr {
-        (Ipv4Addr::LOCALHOST, self.port).into()
-    }
-
-    /// The private folder. Its socket is there, and the data in `data`.
-    pub fn folder(&self) -> &Path {
-        self.daemon.folder().path()
-    }
-
     /// The certificate, which is its own authority; there if the options said `tls`.
     pub fn certificate(&self) -> PathBuf {
         self.folder().join("server.crt")
-    }
-
-    /// The number of the newest process.
-    pub fn pid(&self) -> u32 {
-        self.daemon.pid()
-    }
-
-    /// SIGKILL, at once.
-    pub fn kill(&mut self) {
-        self.daemon.kill();
-    }
-
-    /// Starts again on the same port and folder after `kill` or `stop`, and waits until crash
-    /// recovery is done.
-    pub async fn restart(&mut self) -> anyhow::Result<()> {
-        self.daemon.start(&[], is_ready).await
-    }
-
-    /// An orderly shutdown.
-    pub async fn stop(&mut self) -> anyhow::Result<()> {
-        self.daemon.stop(Signal::TERM).await
-    }
-
-    /// Stops the server (SIGSTOP): connections stay open and nothing answers.
-    pub fn freeze(&self) {
-        self.daemon.signal_all(Signal::STOP);
-    }
-
-    /// Lets a frozen server go on.
-    pub fn thaw(&self) {
-        self.daemon.signal_all(Signal::CONT);
     }
 
     /// Runs statements as superuser in the database `incumbent`; rows come one per line, their
@@ -192,11 +146,6 @@ impl MariaDb {
         command.arg(format!("--socket={}", self.folder().join("socket").display()));
         command.args(["--execute", statement, database]).env("MYSQL_PWD", &self.password);
         program::run(command).await
-    }
-
-    /// User and system time of the server since it was last started.
-    pub fn cpu(&self) -> anyhow::Result<Duration> {
-        self.daemon.cpu()
     }
 
     /// Fills the server's disk to the last byte; needs `disk` in the options.

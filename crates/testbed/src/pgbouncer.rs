@@ -3,12 +3,11 @@
 //! Assumes that the server outlives it. Promises a small pool in the mode asked for, without support
 //! for prepared statements across transactions: the hardest case that users meet.
 
-use std::net::{Ipv4Addr, SocketAddr};
 use std::path::Path;
 
 use rustix::process::Signal;
 
-use crate::daemon::{Daemon, Start, with_free_port};
+use crate::daemon::{Daemon, Start, serve, with_free_port};
 use crate::folder::Folder;
 use crate::postgres::Postgres;
 use crate::program;
@@ -43,6 +42,8 @@ pub struct PgBouncer {
     port: u16,
 }
 
+serve!(PgBouncer, Signal::TERM);
+
 impl PgBouncer {
     /// Starts a pooler before `server`, with four server connections per database and role.
     pub async fn start(server: &Postgres, mode: PoolMode) -> anyhow::Result<Self> {
@@ -70,41 +71,6 @@ impl PgBouncer {
     /// Another database for the role `incumbent`, through the pooler.
     pub fn url_for(&self, database: &str) -> String {
         format!("postgres://incumbent:{}@127.0.0.1:{}/{database}", self.password, self.port)
-    }
-
-    /// The TCP port.
-    pub fn port(&self) -> u16 {
-        self.port
-    }
-
-    /// Where it listens, for a [`Proxy`](crate::Proxy).
-    pub fn address(&self) -> SocketAddr {
-        (Ipv4Addr::LOCALHOST, self.port).into()
-    }
-
-    /// The private folder.
-    pub fn folder(&self) -> &Path {
-        self.daemon.folder().path()
-    }
-
-    /// The number of the newest process.
-    pub fn pid(&self) -> u32 {
-        self.daemon.pid()
-    }
-
-    /// SIGKILL, at once.
-    pub fn kill(&mut self) {
-        self.daemon.kill();
-    }
-
-    /// Starts again on the same port after `kill` or `stop`.
-    pub async fn restart(&mut self) -> anyhow::Result<()> {
-        self.daemon.start(&[], is_ready).await
-    }
-
-    /// An immediate but orderly end.
-    pub async fn stop(&mut self) -> anyhow::Result<()> {
-        self.daemon.stop(Signal::TERM).await
     }
 }
 

@@ -6,16 +6,14 @@
 //! because they are copies of one archive.
 
 use std::fs;
-use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Mutex;
-use std::time::Duration;
 
 use anyhow::Context as _;
 use rustix::process::Signal;
 
-use crate::daemon::{Daemon, Start, with_free_port};
+use crate::daemon::{Daemon, Start, serve, with_free_port};
 use crate::database::{Database, fresh_name};
 use crate::folder::Folder;
 use crate::user::User;
@@ -45,6 +43,8 @@ pub struct Postgres {
     /// Names of the standbys that every commit waits for.
     pub(crate) synchronous: Mutex<Vec<String>>,
 }
+
+serve!(Postgres, Signal::INT);
 
 impl Postgres {
     /// Starts a fresh cluster.
@@ -120,55 +120,9 @@ impl Postgres {
         })
     }
 
-    /// The TCP port.
-    pub fn port(&self) -> u16 {
-        self.port
-    }
-
-    /// Where it listens, for a [`Proxy`](crate::Proxy).
-    pub fn address(&self) -> SocketAddr {
-        (Ipv4Addr::LOCALHOST, self.port).into()
-    }
-
-    /// The private folder. Its socket is there, and the data in `data`.
-    pub fn folder(&self) -> &Path {
-        self.daemon.folder().path()
-    }
-
     /// The certificate, which is its own authority; there if the options said `tls`.
     pub fn certificate(&self) -> PathBuf {
         self.daemon.folder().data().join("server.crt")
-    }
-
-    /// The process number of the postmaster, the newest one if it was restarted.
-    pub fn pid(&self) -> u32 {
-        self.daemon.pid()
-    }
-
-    /// SIGKILL to the postmaster and all its children, at once.
-    pub fn kill(&mut self) {
-        self.daemon.kill();
-    }
-
-    /// Starts again on the same port and folder after `kill` or `stop`, and waits until crash
-    /// recovery is done.
-    pub async fn restart(&mut self) -> anyhow::Result<()> {
-        self.daemon.start(&[], is_ready).await
-    }
-
-    /// A fast shutdown: sessions are ended, data is written.
-    pub async fn stop(&mut self) -> anyhow::Result<()> {
-        self.daemon.stop(Signal::INT).await
-    }
-
-    /// Stops all processes of the server (SIGSTOP): connections stay open and nothing answers.
-    pub fn freeze(&self) {
-        self.daemon.signal_all(Signal::STOP);
-    }
-
-    /// Lets a frozen server go on.
-    pub fn thaw(&self) {
-        self.daemon.signal_all(Signal::CONT);
     }
 
     /// Runs a statement as superuser in the database `incumbent`; rows come one per line, their
@@ -183,11 +137,6 @@ impl Postgres {
         command.args(["-XAtq", "-v", "ON_ERROR_STOP=1", "-U", "postgres", "-d", database]);
         command.args(["-c", statement]);
         program::run(command).await
-    }
-
-    /// User and system time of the server and all its backends since it was last started.
-    pub fn cpu(&self) -> anyhow::Result<Duration> {
-        self.daemon.cpu()
     }
 
     /// Fills the server's disk to the last byte; needs `disk` in the options.

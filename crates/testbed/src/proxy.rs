@@ -142,7 +142,7 @@ impl Proxy {
     }
 
     /// Once: when bytes of a client contain this pattern they are passed on, the server answers, and
-    /// instead of getting the answer the client's connection is reset. With `b"COMMIT"`, that is a
+    /// instead of getting the answer the client's connection is reset. With `b"COMMIT\0"`, that is a
     /// connection lost in the middle of a commit. [`fired`](Self::fired) tells whether it happened.
     ///
     /// The answer is the next thing that the server says on that connection, so the client has to be

@@ -130,6 +130,12 @@ fn the_schema_and_the_rights_of_a_server_are_printed_without_asking_it() {
     let grants = desk.call(&["schema", "--grants", "app@10.0.0.1", "--json", "--url", mysql]);
     let sql = grants.json()["sql"].as_str().map(str::to_owned).expect("statements");
     assert!(sql.contains("ON incumbent_meta TO 'app'@'10.0.0.1';"), "{sql}");
+    let grants = desk.call(&["schema", "--grants", "app@10.0.0.%", "--url", mysql]);
+    assert!(grants.out.contains("TO 'app'@'10.0.0.%';"), "{grants:?}");
+    for odd in ["a'b", "a\"b", "", "app@", "a;b"] {
+        let refused = desk.ask(&["schema", "--grants", odd, "--url", mysql]);
+        assert!(refused.code == 2 && refused.err.contains("use NAME or NAME@HOST"), "{refused:?}");
+    }
     let ended = desk.ask(&["schema", "--grants", "app"]);
-    assert!(ended.code == 125 && ended.err.contains("SQLite has no users"), "{ended:?}");
+    assert!(ended.code == 2 && ended.err.contains("SQLite has no users"), "{ended:?}");
 }

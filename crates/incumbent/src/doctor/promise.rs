@@ -43,6 +43,12 @@ pub(crate) struct Conditions {
 }
 
 impl Conditions {
+    /// What a server forgets that acknowledged it takes a claim, or work, along.
+    pub(crate) fn on_durability(&mut self, condition: &str) {
+        self.lease.push(condition.to_owned());
+        self.transaction.push(condition.to_owned());
+    }
+
     pub(super) fn promises(&self, findings: &Findings, timing: &Timing) -> Vec<Promise> {
         let refused: Vec<_> = findings
             .0

@@ -79,6 +79,7 @@ pub(crate) async fn examine<D: Probed>(
     let examined = async {
         let mut exam = Exam::<D>::connect(options, timing, manner).await?;
         let (product, version) = D::identify(&mut exam.first).await?;
+        exam.product(&product);
         exam.run().await?;
         Ok(exam.conclude(Identity { product, version, place: place.clone() }).await)
     };
@@ -89,7 +90,19 @@ pub(crate) async fn examine<D: Probed>(
     })
 }
 
+/// What elections were tried on, with everything that this project can break.
+const TRIED: [&str; 2] = ["PostgreSQL", "MariaDB"];
+
 impl<D: Probed> Exam<D> {
+    fn product(&mut self, product: &str) {
+        if TRIED.contains(&product) {
+            return self.findings.good("product", format!("{product}: elections were tried on it"));
+        }
+        let said = format!("{product}: elections were never tried on it, only on its relatives");
+        let advice = "run the conformance suite against it before you rely on it";
+        self.findings.warn("product", said, advice);
+    }
+
     async fn connect(options: &Options<D>, timing: Timing, manner: Manner) -> Result<Self, Error> {
         let (first, limits) = D::connect(options, Limits::generous()).await.map_err(D::trouble)?;
         let (second, _) = D::connect(options, Limits::generous()).await.map_err(D::trouble)?;

@@ -18,14 +18,22 @@ pub trait Fencing: Database + inner::Inner {}
 /// What became of a transaction when its guard had spoken.
 #[derive(Debug)]
 pub enum Sealed {
-    /// It is committed already, and an empty one stands in its place.
+    /// It is committed already; what the driver still takes for it is empty.
     Committed,
     /// It holds a lock that keeps every other leadership away until it commits.
     Guarded,
 }
 
+/// A transaction that was not sealed.
+#[derive(Debug)]
+pub struct Unsealed {
+    /// How many statements of the last message the server had answered: the guard, the COMMIT.
+    pub(super) done: usize,
+    pub(super) error: sqlx::Error,
+}
+
 pub(super) mod inner {
-    use super::{ElectionName, Error, Future, Pool, Sealed, Term, Transaction};
+    use super::{ElectionName, Error, Future, Pool, Sealed, Term, Transaction, Unsealed};
 
     pub trait Inner: sqlx::Database {
         /// Begins, with the user's own BEGIN if there is one; nothing if the term is over. That is
@@ -49,10 +57,13 @@ pub(super) mod inner {
             work: &mut Self::Connection,
             election: &ElectionName,
             term: Term,
-        ) -> impl Future<Output = sqlx::Result<Sealed>> + Send;
+        ) -> impl Future<Output = Result<Sealed, Unsealed>> + Send;
 
-        /// Whether the server may have committed although it said this.
-        fn is_in_doubt(error: &sqlx::Error) -> bool;
+        /// Whether the server ended the session with this, whatever it had done before.
+        fn is_farewell(error: &sqlx::Error) -> bool;
+
+        /// Whether a COMMIT that failed with this surely undid everything.
+        fn is_undone(error: &sqlx::Error) -> bool;
 
         /// Whether this error is the guard's word that the term is over.
         fn is_guard(error: &sqlx::Error) -> bool;
@@ -69,18 +80,27 @@ fn standing(election: &ElectionName, term: Term) -> sqlx::AssertSqlSafe<String> 
     ))
 }
 
-/// Sends text as it stands, prepared nowhere.
-async fn tell<DB: Database>(connection: &mut DB::Connection, sql: String) -> sqlx::Result<()>
+/// Sends text as it stands, prepared nowhere, and counts the answers.
+async fn tell<DB: Database>(connection: &mut DB::Connection, sql: String) -> Result<(), Unsealed>
 where
     for<'c> &'c mut DB::Connection: Executor<'c, Database = DB>,
 {
-    connection.execute(sqlx::raw_sql(sqlx::AssertSqlSafe(sql))).await.map(drop)
+    let mut done = 0;
+    let mut answers = connection.fetch_many(sqlx::raw_sql(sqlx::AssertSqlSafe(sql)));
+    loop {
+        match std::future::poll_fn(|context| answers.as_mut().poll_next(context)).await {
+            Some(Ok(answer)) => done += usize::from(answer.is_left()),
+            Some(Err(error)) => return Err(Unsealed { done, error }),
+            None => return Ok(()),
+        }
+    }
 }
 
 #[cfg(feature = "sqlite")]
 mod sqlite {
     use super::{
-        ElectionName, Error, Executor, Fencing, Pool, Sealed, Term, Transaction, inner, standing,
+        ElectionName, Error, Executor, Fencing, Pool, Sealed, Term, Transaction, Unsealed, inner,
+        standing,
     };
     use sqlx::Sqlite;
 
@@ -110,16 +130,21 @@ mod sqlite {
             work: &mut sqlx::SqliteConnection,
             election: &ElectionName,
             term: Term,
-        ) -> sqlx::Result<Sealed> {
-            if Self::stands(work, election, term).await? {
-                Ok(Sealed::Guarded)
-            } else {
-                Err(sqlx::Error::RowNotFound)
+        ) -> Result<Sealed, Unsealed> {
+            match Self::stands(work, election, term).await {
+                Ok(true) => Ok(Sealed::Guarded),
+                Ok(false) => Err(Unsealed { done: 0, error: sqlx::Error::RowNotFound }),
+                Err(error) => Err(Unsealed { done: 0, error }),
             }
         }
 
-        fn is_in_doubt(_error: &sqlx::Error) -> bool {
+        fn is_farewell(_error: &sqlx::Error) -> bool {
             false
+        }
+
+        /// What SQLite did not commit, it did not.
+        fn is_undone(_error: &sqlx::Error) -> bool {
+            true
         }
 
         fn is_guard(error: &sqlx::Error) -> bool {
@@ -135,8 +160,8 @@ mod sqlite {
 #[cfg(feature = "postgres")]
 mod postgres {
     use super::{
-        ElectionName, Error, Executor, Fencing, Pool, Sealed, Term, Transaction, inner, standing,
-        tell,
+        ElectionName, Error, Executor, Fencing, Pool, Sealed, Term, Transaction, Unsealed, inner,
+        standing, tell,
     };
     use crate::server::dialect::Dialect;
     use sqlx::Postgres;
@@ -166,16 +191,21 @@ mod postgres {
             work: &mut sqlx::PgConnection,
             election: &ElectionName,
             term: Term,
-        ) -> sqlx::Result<Sealed> {
+        ) -> Result<Sealed, Unsealed> {
             // The driver counts on a transaction being open, so an empty one is left behind.
             let sql = format!("SELECT incumbent_guard('{election}', {term}); COMMIT; BEGIN");
             tell::<Postgres>(work, sql).await.map(|()| Sealed::Committed)
         }
 
-        /// A session that the server ended may have ended after its COMMIT.
-        fn is_in_doubt(error: &sqlx::Error) -> bool {
+        fn is_farewell(error: &sqlx::Error) -> bool {
             let code = error.as_database_error().and_then(sqlx::error::DatabaseError::code);
             code.is_some_and(|code| ["08", "57P", "58", "XX"].iter().any(|it| code.starts_with(it)))
+        }
+
+        /// Transactions that clashed, and constraints that waited until the end.
+        fn is_undone(error: &sqlx::Error) -> bool {
+            let code = error.as_database_error().and_then(sqlx::error::DatabaseError::code);
+            code.is_some_and(|code| code.starts_with("40") || code.starts_with("23"))
         }
 
         fn is_guard(error: &sqlx::Error) -> bool {
@@ -192,7 +222,7 @@ mod postgres {
 #[cfg(feature = "mysql")]
 mod mysql {
     use super::{
-        ElectionName, Error, Executor, Fencing, Pool, Sealed, Term, Transaction, inner, standing,
+        ElectionName, Error, Fencing, Pool, Sealed, Term, Transaction, Unsealed, inner, standing,
         tell,
     };
     use crate::server::dialect::Dialect;
@@ -222,24 +252,28 @@ mod mysql {
             election: &ElectionName,
             term: Term,
         ) -> sqlx::Result<bool> {
-            Ok(work.fetch_optional(sqlx::raw_sql(standing(election, term))).await?.is_some())
+            // In a transaction of its own that is over at once, whatever the session is set to.
+            let sql = format!("START TRANSACTION; {}; ROLLBACK", standing(election, term).0);
+            let replies = crate::mysql::My::send(work, sql).await?;
+            Ok(replies.get(1).is_some_and(|reply| !reply.rows.is_empty()))
         }
 
         async fn seal(
             work: &mut sqlx::MySqlConnection,
             election: &ElectionName,
             term: Term,
-        ) -> sqlx::Result<Sealed> {
+        ) -> Result<Sealed, Unsealed> {
             let sql = format!("CALL incumbent_guard('{election}', {term}); COMMIT");
             tell::<MySql>(work, sql).await.map(|()| Sealed::Committed)
         }
 
-        /// A session that the server ended may have ended after its COMMIT; and so may one that was
-        /// interrupted, or that met an error in it.
-        fn is_in_doubt(error: &sqlx::Error) -> bool {
-            let error = error.as_database_error();
-            let error = error.and_then(|e| e.try_downcast_ref::<sqlx::mysql::MySqlDatabaseError>());
-            error.is_some_and(|error| matches!(error.number(), 1053 | 1180 | 1317 | 1927))
+        fn is_farewell(error: &sqlx::Error) -> bool {
+            matches!(number(error), Some(1053 | 1927))
+        }
+
+        /// A deadlock, and what a cluster refused to certify.
+        fn is_undone(error: &sqlx::Error) -> bool {
+            number(error) == Some(1213)
         }
 
         fn is_guard(error: &sqlx::Error) -> bool {
@@ -251,5 +285,12 @@ mod mysql {
         fn trouble(error: sqlx::Error) -> Error {
             crate::mysql::My::trouble(error)
         }
+    }
+
+    fn number(error: &sqlx::Error) -> Option<u16> {
+        let error = error.as_database_error()?;
+        error
+            .try_downcast_ref::<sqlx::mysql::MySqlDatabaseError>()
+            .map(sqlx::mysql::MySqlDatabaseError::number)
     }
 }

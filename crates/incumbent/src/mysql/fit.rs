@@ -52,6 +52,15 @@ pub(super) async fn unfit(
             "send all candidates to one node at a time and vouch for that with ?galera=single-writer in the URL",
         ));
     }
+    if cell(3, 1) == "OFF" && !manner.single_writer {
+        unfit.push(Unfit::new(
+            "cluster",
+            "it replicates in a group with several primaries, which do not see each other's row locks: a deposed leader \
+             could still commit",
+            "use single-primary mode, or send all candidates to one member at a time and vouch for that with \
+             ?galera=single-writer in the URL",
+        ));
+    }
     if unfit.is_empty() {
         unfit.extend(rights(connection).await?);
     }

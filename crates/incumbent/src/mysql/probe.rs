@@ -154,6 +154,11 @@ async fn durability(exam: &mut Exam<My>) {
     let sync = value(exam, "VARIABLES", "sync_binlog").await;
     let said = format!("innodb_flush_log_at_trx_commit {flush}, sync_binlog {sync}");
     match flush.as_str() {
+        "2" => exam.conditions.on_durability("the server loses no power"),
+        "0" => exam.conditions.on_durability("the server does not crash"),
+        _ => {}
+    }
+    match flush.as_str() {
         "1" => exam.findings.good("durability", said),
         "2" => exam.findings.warn(
             "durability",

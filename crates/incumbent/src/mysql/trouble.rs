@@ -22,16 +22,19 @@ pub(super) fn trouble(error: &sqlx::Error) -> Error {
         1213 | 1020 | 1062 | 1304 => Error::Conflict(message.to_owned()),
         // An error during COMMIT undid it only if it was such a deadlock.
         1180 if message.contains("eadlock") => Error::Conflict(message.to_owned()),
+        1305 if message.contains("incumbent_guard") => {
+            Error::Store(format!("{message}: make it with `incumbent schema --apply --url URL`"))
+        }
         1146 => Error::Corrupt { place: String::new(), problem: message.to_owned() },
         1290 | 1792 | 1836 => {
             Error::Store(format!("{message}: the server is read-only; nobody can be elected on it"))
         }
         1142 | 1143 | 1227 | 1370 => Error::Store(format!(
-            "{message}: have the owner run what `incumbent schema --grants USER` prints"
+            "{message}: have the owner run what `incumbent schema --grants USER --url URL` prints"
         )),
         // Whoever may not see a database is not told whether there is one.
         1044 => Error::Store(format!(
-            "{message}: create it first, have the owner run what `incumbent schema --grants USER` prints, or check the URL"
+            "{message}: create it first, have the owner run what `incumbent schema --grants USER --url URL` prints, or check the URL"
         )),
         1045 | 1698 => {
             Error::Store(format!("{message}: check the user and the password of the URL"))

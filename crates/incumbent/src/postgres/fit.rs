@@ -54,7 +54,7 @@ pub(super) async fn unfit(
         unfit.push(Unfit::new(
             "rights",
             format!("this user lacks rights ({lacking})"),
-            "have the owner run what `incumbent schema --grants USER` prints",
+            "have the owner run what `incumbent schema --grants USER --url URL` prints",
         ));
     }
     unfit.extend(pooler(connection).await?);

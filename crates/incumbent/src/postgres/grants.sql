@@ -1,4 +1,4 @@
--- What a candidate needs.
+-- What a candidate needs, besides USAGE on the schema of the tables if that is not `public`.
 GRANT SELECT, UPDATE ON incumbent_meta TO {user};
 GRANT SELECT, INSERT, UPDATE ON incumbent_election, incumbent_beat TO {user};
 GRANT SELECT, INSERT, UPDATE, DELETE ON incumbent_term TO {user};

@@ -23,15 +23,19 @@ pub(super) fn trouble(error: &sqlx::Error) -> Error {
     };
     match code {
         // Serialization failure, deadlock; and two who insert the same first row.
-        "40001" | "40P01" | "23505" => Error::Conflict(message.to_owned()),
-        // Two who make the same routine.
+        "40001" | "40P01" | "23505" |
+        // Two who make the same table or routine.
+        "42P07" | "42710" | "42723" => Error::Conflict(message.to_owned()),
         "XX000" if message.contains("concurrently updated") => Error::Conflict(message.to_owned()),
+        "42883" if message.contains("incumbent_guard") => {
+            Error::Store(format!("{message}: make it with `incumbent schema --apply --url URL`"))
+        }
         "42P01" => Error::Corrupt { place: String::new(), problem: message.to_owned() },
         "25006" => Error::Store(format!(
             "{message}: the server is read-only (a standby, or switched over); nobody can be elected on it"
         )),
         "42501" => Error::Store(format!(
-            "{message}: have the owner run what `incumbent schema --grants USER` prints"
+            "{message}: have the owner run what `incumbent schema --grants USER --url URL` prints"
         )),
         "28P01" | "28000" => {
             Error::Store(format!("{message}: check the user and the password of the URL"))

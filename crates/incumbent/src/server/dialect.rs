@@ -59,8 +59,8 @@ pub(crate) trait Dialect: Debug + Sized + Send + 'static {
     /// Begins a transaction in which the lock comes first and every statement sees what is committed.
     fn begin(limits: Limits) -> String;
 
-    /// Prolongs these terms.
-    fn renew(held: &[(&ElectionName, &Holding)], incarnation: &str) -> String;
+    /// Prolongs these terms. The last reply to it tells of them.
+    fn renew(held: &[(&ElectionName, &Holding)], incarnation: &str, limits: Limits) -> String;
 
     /// Any text as a literal.
     fn text(text: &str) -> String;

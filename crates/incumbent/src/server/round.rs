@@ -18,8 +18,8 @@ use crate::store::office::TermRecord;
 impl<D: Dialect> Arbiter for Store<D> {
     async fn renew(&mut self, held: &[(&ElectionName, &Holding)]) -> Result<Vec<String>, Error> {
         let incarnation = self.me.incarnation.to_string();
-        let replies = self.ask(1, D::renew(held, &incarnation)).await?;
-        let renewed = replies.first().map(|reply| (reply.affected, &reply.rows));
+        let replies = self.ask(1, D::renew(held, &incarnation, self.limits)).await?;
+        let renewed = replies.last().map(|reply| (reply.affected, &reply.rows));
         let (count, rows) = renewed.ok_or_else(|| Error::Store("no answer".to_owned()))?;
         if D::RENEWAL_NAMES {
             return Ok(names(rows));
@@ -34,8 +34,9 @@ impl<D: Dialect> Arbiter for Store<D> {
             format!("(name = '{name}' AND term = {term})")
         });
         let ours = ours.collect::<Vec<_>>().join(" OR ");
+        // With a lock, so that no replica answers that has not heard yet.
         let which = format!(
-            "SELECT name FROM incumbent_beat WHERE incarnation = '{incarnation}' AND ({ours})"
+            "SELECT name FROM incumbent_beat WHERE incarnation = '{incarnation}' AND ({ours}) LOCK IN SHARE MODE"
         );
         let replies = self.ask(1, which).await?;
         Ok(replies.first().map(|reply| names(&reply.rows)).unwrap_or_default())

@@ -36,8 +36,7 @@ pub(crate) fn sql<D: Dialect>() -> String {
     let mut sql = String::new();
     for step in D::STEPS {
         for statement in step.statements {
-            sql += statement.trim();
-            sql += ";\n\n";
+            sql += &by_hand(statement.trim());
         }
         sql += &note("schema_version", &format!("'{}'", step.version));
         sql += ";\n\n";
@@ -47,6 +46,16 @@ pub(crate) fn sql<D: Dialect>() -> String {
         sql += ";\n\n";
     }
     sql
+}
+
+/// A statement as people's own clients want it: those of MySQL end a statement at its first
+/// semicolon, unless they are told of another sign.
+fn by_hand(statement: &str) -> String {
+    if statement.contains("CREATE PROCEDURE") {
+        format!("DELIMITER //\n{statement}\n//\nDELIMITER ;\n\n")
+    } else {
+        format!("{statement};\n\n")
+    }
 }
 
 /// The version that is there, if any.

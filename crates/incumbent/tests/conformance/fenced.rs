@@ -1,9 +1,10 @@
 //! Transactions that commit only under the leadership that began them.
 
-use incumbent::{Election, Error, Leadership};
+use incumbent::{Effect, Election, Error, Leadership};
 use sqlx::Connection;
 
 use crate::ground::Ground;
+use crate::host::Host;
 use crate::support::{
     BILLING, LONG, SHORT, close_all, contend, for_a_while, lead, resign, soon, won,
 };
@@ -179,6 +180,27 @@ pub(crate) async fn a_successor_waits_for_a_commit_in_flight(ground: &Ground) {
     assert_eq!(ground.users.entries().await, 1);
     assert!(won(waiting).await.token() > token);
     close_all([one, two]).await;
+}
+
+/// A pool that leads elsewhere, where there is no table of ours.
+pub(crate) async fn a_pool_of_another_database_is_refused(ground: &Ground) {
+    let one = ground.candidate("one", LONG).await;
+    let leadership = lead(&one).await;
+    let elsewhere = Ground::bare(ground.kind, Host::shared(ground.kind).await).await;
+    with_pool!(&elsewhere.users, pool => {
+        let error = leadership.transaction(pool).await.map(drop).expect_err("it is elsewhere");
+        let text = error.to_string();
+        assert!(text.contains("does not hold the election"), "{text}");
+        assert!(text.contains(BILLING), "{text}");
+        assert_eq!(error.standing(), Effect::None, "{text}");
+    });
+    assert!(leadership.is_valid(), "it was lost for a mistake of the user's");
+    with_pool!(&ground.users, pool => {
+        let work = leadership.transaction(pool).await.expect("begins where it belongs");
+        work.commit().await.expect("commits");
+    });
+    drop(leadership);
+    close_all([one]).await;
 }
 
 /// The answer to the COMMIT is lost: whoever sent it is told that it cannot know.

@@ -5,6 +5,7 @@ use incumbent_testbed::{MariaDb, PgBouncer, PoolMode, Postgres, Standby};
 
 use crate::ground::{Ground, Kind};
 use crate::host::{Host, galera, postgres};
+use crate::support::{BILLING, LONG, lead};
 use crate::users::Users;
 
 /// The words of whatever opening this URL in the way of the ground fails with.
@@ -46,9 +47,8 @@ pub(crate) async fn a_server_that_is_not_there_is_named(ground: &Ground) {
     says(&text, &["127.0.0.1:1/app"]);
 }
 
-pub(crate) async fn missing_tables_are_said(kind: Kind) {
-    let ground = Ground::bare(kind, Host::shared(kind).await).await;
-    let text = refused(&ground, &ground.url).await;
+pub(crate) async fn missing_tables_are_said(ground: &Ground) {
+    let text = refused(ground, &ground.url).await;
     says(&text, &["no tables of Incumbent", "schema --apply", &ground.database().name]);
 }
 
@@ -117,7 +117,7 @@ pub(crate) async fn a_table_of_another_engine_is_refused(ground: &Ground) {
     ground.open(&Config::new()).await.close().await;
 }
 
-pub(crate) async fn a_standby_is_refused() {
+pub(crate) async fn a_standby_is_refused() -> Ground {
     let primary = Postgres::start().await.expect("starts");
     let ground = Ground::on(Kind::Postgres, Host::Postgres(&primary)).await;
     let standby = primary.standby(Standby::Asynchronous).await.expect("a standby");
@@ -130,9 +130,10 @@ pub(crate) async fn a_standby_is_refused() {
     assert_eq!(looks.statuses().await.expect("a look"), []);
     looks.close().await;
     assert_eq!(ground.held().await, 0);
+    ground
 }
 
-pub(crate) async fn a_server_that_is_read_only_is_refused() {
+pub(crate) async fn a_server_that_is_read_only_is_refused() -> Ground {
     let server = MariaDb::start().await.expect("starts");
     let ground = Ground::on(Kind::MariaDb, Host::MariaDb(&server)).await;
     server.sql("SET GLOBAL read_only = 1").await.expect("read-only");
@@ -142,24 +143,27 @@ pub(crate) async fn a_server_that_is_read_only_is_refused() {
     let looks = Backend::open_existing(&ground.url, &Config::new()).await.expect("opens to look");
     assert_eq!(looks.statuses().await.expect("a look"), []);
     looks.close().await;
+    ground
 }
 
-pub(crate) async fn a_pooler_that_parts_transactions_is_refused() {
+pub(crate) async fn a_pooler_that_parts_transactions_is_refused() -> Ground {
     let ground = Ground::new(Kind::Postgres).await;
     let pooler = PgBouncer::start(postgres().await, PoolMode::Statement).await.expect("starts");
     let text = refused(&ground, &pooler.url_for(&ground.database().name)).await;
     says(&text, &["statement mode", "use transaction or session mode"]);
     assert_eq!(ground.held().await, 0);
+    ground
 }
 
-pub(crate) async fn a_pooler_in_session_mode_will_do() {
+pub(crate) async fn a_pooler_in_session_mode_will_do() -> Ground {
     let ground = Ground::new(Kind::Postgres).await;
     let pooler = PgBouncer::start(postgres().await, PoolMode::Session).await.expect("starts");
     let url = pooler.url_for(&ground.database().name);
-    let backend = Backend::open(&url).await.expect("opens");
-    let election = backend.election("billing").await.expect("opens");
-    drop(crate::support::lead(&election).await);
+    let backend = ground.open_at(&url, &ground.config("one", LONG)).await.expect("opens");
+    let election = backend.election(BILLING).await.expect("opens");
+    drop(lead(&election).await);
     backend.close().await;
+    ground
 }
 
 pub(crate) async fn a_cluster_nobody_vouches_for_is_refused(ground: &Ground) {

@@ -20,6 +20,7 @@ mod restart;
 mod roles;
 mod schema;
 mod support;
+mod tls;
 mod trouble;
 mod users;
 
@@ -67,6 +68,7 @@ macro_rules! everywhere {
             fenced::work_begun_before_a_takeover_is_not_committed_after_it,
             fenced::nothing_begins_under_a_leadership_that_was_let_go,
             fenced::a_successor_waits_for_a_commit_in_flight,
+            fenced::a_pool_of_another_database_is_refused,
         }
     };
 }
@@ -112,19 +114,23 @@ macro_rules! kinds {
         $(
             #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
             async fn $scenario() {
-                crate::$room::$scenario(crate::ground::Kind::$kind).await;
+                let kind = crate::ground::Kind::$kind;
+                let host = crate::host::Host::shared(kind).await;
+                let ground = crate::ground::Ground::bare(kind, host).await;
+                crate::$room::$scenario(&ground).await;
+                ground.judge();
             }
         )*
     };
 }
 
-/// A test for each scenario that needs a server of its own, or none.
+/// A test for each scenario that needs a server of its own, and gives back the ground that it made.
 macro_rules! alone {
     ($($room:ident::$scenario:ident,)*) => {
         $(
             #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
             async fn $scenario() {
-                crate::$room::$scenario().await;
+                crate::$room::$scenario().await.judge();
             }
         )*
     };
@@ -144,11 +150,14 @@ mod postgres {
     with_roles! { Postgres }
     scenarios! { Postgres:
         bell::candidates_listen_at_the_server,
+        roles::a_table_of_the_callers_own_does_not_fool_the_guard,
+        roles::whoever_was_not_granted_the_guard_cannot_call_it,
         input::an_unlogged_table_is_refused,
         input::a_server_that_is_not_there_is_named,
     }
     alone! {
         restart::postgres_outlives_a_kill,
+        tls::an_election_and_its_work_on_postgres_go_over_tls,
         input::a_standby_is_refused,
     }
 }
@@ -185,6 +194,7 @@ mod mariadb {
     }
     alone! {
         restart::mariadb_outlives_a_kill,
+        tls::an_election_and_its_work_on_mariadb_go_over_tls,
         input::a_server_that_is_read_only_is_refused,
     }
 }
@@ -203,5 +213,9 @@ mod galera {
 }
 
 mod urls {
-    alone! { input::a_password_with_a_slash_is_not_shown, }
+    /// Nothing is opened, so there is no ground.
+    #[tokio::test]
+    async fn a_password_with_a_slash_is_not_shown() {
+        crate::input::a_password_with_a_slash_is_not_shown().await;
+    }
 }

@@ -46,10 +46,9 @@ async fn outlives<F: Future<Output = ()>>(ground: &Ground, crash: impl FnOnce() 
     drop(second);
     assert!(lead(&one).await.token() > newest);
     close_all([one, two]).await;
-    ground.judge();
 }
 
-pub(crate) async fn postgres_outlives_a_kill() {
+pub(crate) async fn postgres_outlives_a_kill() -> Ground {
     let server = tokio::sync::Mutex::new(Postgres::start().await.expect("starts"));
     let ground = Ground::on(Kind::Postgres, Host::Postgres(&*server.lock().await)).await;
     let crash = async || {
@@ -58,9 +57,10 @@ pub(crate) async fn postgres_outlives_a_kill() {
         server.restart().await.expect("restarts");
     };
     outlives(&ground, crash).await;
+    ground
 }
 
-pub(crate) async fn postgres_behind_pgbouncer_outlives_a_kill() {
+pub(crate) async fn postgres_behind_pgbouncer_outlives_a_kill() -> Ground {
     let server = tokio::sync::Mutex::new(Postgres::start().await.expect("starts"));
     let mut pooler =
         PgBouncer::start(&*server.lock().await, PoolMode::Transaction).await.expect("starts");
@@ -76,9 +76,10 @@ pub(crate) async fn postgres_behind_pgbouncer_outlives_a_kill() {
         pooler.restart().await.expect("restarts");
     };
     outlives(&ground, crash).await;
+    ground
 }
 
-pub(crate) async fn mariadb_outlives_a_kill() {
+pub(crate) async fn mariadb_outlives_a_kill() -> Ground {
     let server = tokio::sync::Mutex::new(MariaDb::start().await.expect("starts"));
     let ground = Ground::on(Kind::MariaDb, Host::MariaDb(&*server.lock().await)).await;
     let crash = async || {
@@ -87,9 +88,10 @@ pub(crate) async fn mariadb_outlives_a_kill() {
         server.restart().await.expect("restarts");
     };
     outlives(&ground, crash).await;
+    ground
 }
 
-pub(crate) async fn the_writing_node_of_galera_is_outlived() {
+pub(crate) async fn the_writing_node_of_galera_is_outlived() -> Ground {
     let cluster = tokio::sync::Mutex::new(Galera::start().await.expect("starts"));
     let ground = Ground::on(Kind::Galera, Host::Galera(&*cluster.lock().await)).await;
     let crash = async || {
@@ -99,4 +101,5 @@ pub(crate) async fn the_writing_node_of_galera_is_outlived() {
         cluster.wait_until_synced().await.expect("in sync");
     };
     outlives(&ground, crash).await;
+    ground
 }

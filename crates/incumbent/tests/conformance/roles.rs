@@ -1,6 +1,7 @@
 //! Users of the database with few rights.
 
 use incumbent::Config;
+use sqlx::error::DatabaseError;
 
 use crate::ground::Ground;
 use crate::support::{BILLING, LONG, close_all, lead, resign};
@@ -55,10 +56,9 @@ pub(crate) async fn a_user_with_all_rights_but_one_is_told_which(ground: &Ground
     assert_eq!(ground.held().await, 0);
 }
 
+/// As one message: a comment may hold any sign. MySQL takes nothing behind the last semicolon.
 async fn grant(superuser: &Users, grants: &str) {
-    for statement in grants.split(';').filter(|it| !it.trim().is_empty()) {
-        superuser.run(statement.trim()).await;
-    }
+    superuser.run(grants.trim_end().trim_end_matches(';')).await;
 }
 
 pub(crate) async fn a_user_with_exactly_the_granted_rights_can_do_all_of_it(ground: &Ground) {
@@ -80,21 +80,24 @@ pub(crate) async fn a_user_with_exactly_the_granted_rights_can_do_all_of_it(grou
     close_all([election]).await;
 }
 
-/// As programs in other languages do: plain statements, the guard last, and COMMIT with it.
-pub(crate) async fn a_user_with_only_the_guard_writes_under_a_token(ground: &Ground) {
+/// A user who may call the guard and write to the user's own table, and nothing else.
+async fn writer(ground: &Ground) -> Users {
     let user = role(ground, "writer").await;
-    let superuser = ground.superuser();
-    let postgres = ground.kind.is_postgres();
-    let (guard, whom) = if postgres {
+    let (guard, whom) = if ground.kind.is_postgres() {
         ("FUNCTION incumbent_guard(text, bigint)", user.clone())
     } else {
         ("PROCEDURE incumbent_guard", format!("{user}@'%'"))
     };
     let grants =
         format!("GRANT SELECT, INSERT ON ledger TO {whom}; GRANT EXECUTE ON {guard} TO {whom}");
-    grant(&superuser, &grants).await;
-    let direct = ground.url_with(&user, PASSWORD, &ground.database().name);
-    let writer = Users::new(&direct, 2);
+    grant(&ground.superuser(), &grants).await;
+    Users::new(&ground.url_with(&user, PASSWORD, &ground.database().name), 2)
+}
+
+/// As programs in other languages do: plain statements, the guard last, and COMMIT with it.
+pub(crate) async fn a_user_with_only_the_guard_writes_under_a_token(ground: &Ground) {
+    let postgres = ground.kind.is_postgres();
+    let writer = writer(ground).await;
     let may_not = writer.try_run("SELECT * FROM incumbent_election").await;
     may_not.expect_err("it has no right to the tables");
     let one = ground.candidate("one", LONG).await;
@@ -117,5 +120,45 @@ pub(crate) async fn a_user_with_only_the_guard_writes_under_a_token(ground: &Gro
         drop(second);
     });
     assert_eq!(ground.users.entries().await, 1, "written under an old token");
+    close_all([one]).await;
+}
+
+/// PostgreSQL looks for a name among the temporary tables of a session first, unless told otherwise.
+pub(crate) async fn a_table_of_the_callers_own_does_not_fool_the_guard(ground: &Ground) {
+    let Users::Postgres(writer) = writer(ground).await else { panic!("not PostgreSQL") };
+    let one = ground.candidate("one", LONG).await;
+    let leadership = lead(&one).await;
+    let (token, wrong) = (leadership.token(), leadership.token().get() - 1);
+    let forged = format!(
+        "incumbent_election AS SELECT text '{BILLING}' AS name, bigint '{wrong}' AS term, text 'held' AS state"
+    );
+    let mut connection = writer.acquire().await.expect("connects");
+    for kind in ["TABLE", "VIEW"] {
+        send!(format!("CREATE TEMPORARY {kind} {forged}"), &mut *connection).expect("is made");
+        let seen = format!("SELECT 1 / count(*) FROM incumbent_election WHERE term = {wrong}");
+        send!(seen, &mut *connection).expect("the caller sees its own");
+        let guard = |token: u64| format!("SELECT incumbent_guard('{BILLING}', {token})");
+        let error = send!(guard(wrong), &mut *connection).expect_err("no such term");
+        let code = error.as_database_error().and_then(DatabaseError::code);
+        assert_eq!(code.as_deref(), Some("IN001"), "{kind}: {error}");
+        send!(guard(token.get()), &mut *connection).expect("the true term stands");
+        let gone = format!("DROP {kind} pg_temp.incumbent_election");
+        send!(gone, &mut *connection).expect("is gone");
+    }
+    drop(leadership);
+    close_all([one]).await;
+}
+
+/// PostgreSQL lets everyone call a new function, unless told otherwise.
+pub(crate) async fn whoever_was_not_granted_the_guard_cannot_call_it(ground: &Ground) {
+    let one = ground.candidate("one", LONG).await;
+    let leadership = lead(&one).await;
+    let guard = format!("SELECT incumbent_guard('{BILLING}', {})", leadership.token());
+    let user = role(ground, "nobody").await;
+    let nobody = Users::new(&ground.url_with(&user, PASSWORD, &ground.database().name), 2);
+    let error = nobody.try_run(&guard).await.expect_err("it has no right to").to_string();
+    assert!(error.contains("permission denied for function incumbent_guard"), "{error}");
+    writer(ground).await.run(&guard).await;
+    drop(leadership);
     close_all([one]).await;
 }

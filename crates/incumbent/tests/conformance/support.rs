@@ -8,8 +8,7 @@ use std::time::Duration;
 use incumbent::{Change, Changes, Election, Error, Leadership};
 use tokio::task::JoinHandle;
 
-/// Longer than anything here takes on the slowest day.
-pub(crate) const PATIENCE: Duration = Duration::from_mins(1);
+pub(crate) use incumbent_testbed::{PATIENCE, soon, until};
 
 /// A lease that does not end within a test: whoever is succeeded was not succeeded because of time.
 pub(crate) const LONG: Duration = Duration::from_mins(2);
@@ -19,23 +18,6 @@ pub(crate) const SHORT: Duration = Duration::from_millis(900);
 
 /// The election that most scenarios hold.
 pub(crate) const BILLING: &str = "billing";
-
-/// Waits for what must come.
-pub(crate) async fn soon<T>(what: &str, future: impl Future<Output = T>) -> T {
-    tokio::time::timeout(PATIENCE, future)
-        .await
-        .unwrap_or_else(|_| panic!("waited in vain: {what}"))
-}
-
-/// Waits until a question is answered with yes.
-pub(crate) async fn until(what: &str, mut yes: impl AsyncFnMut() -> bool) {
-    soon(what, async {
-        while !yes().await {
-            tokio::time::sleep(Duration::from_millis(10)).await;
-        }
-    })
-    .await;
-}
 
 /// Gives something that must not happen a fair chance to happen.
 pub(crate) async fn for_a_while() {

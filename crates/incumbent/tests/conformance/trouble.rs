@@ -66,7 +66,7 @@ pub(crate) async fn a_leader_that_is_cut_off_stops_before_it_is_followed(ground:
 
 /// In SQLite every writer keeps all others waiting, so there the long transaction is one that reads.
 pub(crate) async fn renewals_go_on_beside_long_transactions(ground: &Ground) {
-    let one = ground.candidate("one", SHORT * 4).await;
+    let one = ground.candidate("one", LONG).await;
     ground.users.run("INSERT INTO ledger VALUES (1, 'first')").await;
     let leadership = lead(&one).await;
     with_pool!(&ground.users, pool => {

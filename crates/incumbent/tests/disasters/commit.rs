@@ -20,7 +20,7 @@ async fn a_claim<S: Server>() {
             let others = others.filter(|(at, _)| *at != past.candidate).map(|(_, other)| other);
             let others: Vec<_> = others.map(|other| &other.elections).collect();
             for proxy in &others {
-                proxy.reset_on_reply(b"COMMIT");
+                proxy.reset_on_reply(S::COMMIT);
             }
             troupe.candidates[past.candidate].resign();
             troupe.succession(&past).await;
@@ -28,7 +28,8 @@ async fn a_claim<S: Server>() {
         }
     })
     .await;
-    troupe.judge("reset in a claim's commit", &server, Memory::Whole).await;
+    let unled = troupe.judge("reset in a claim's commit", &server, Memory::Whole).await;
+    assert!(unled > 0, "no claim was committed unheard");
 }
 
 #[tokio::test]

@@ -1,5 +1,6 @@
 //! Other sessions get in each other's way: deadlocks, and a database that serializes everything.
 
+use std::cell::Cell;
 use std::time::Duration;
 
 use incumbent_testbed::{MariaDb, Postgres};
@@ -71,23 +72,25 @@ async fn elections_survive_deadlocks_in_mariadb() {
     deadlock(&server, &server.superuser_url(), "START TRANSACTION", found).await;
 }
 
-/// A stranger keeps writing to what leaders write.
-async fn serializable<S: Server>(server: &S, setting: &str, is_met: impl AsyncFn() -> bool) {
+/// A stranger gets in the way again and again, for a while each time, until candidates met it.
+async fn serializable<S: Server>(
+    server: &S,
+    setting: &str,
+    (lock, hold): (&str, Duration),
+    is_met: impl AsyncFn() -> bool,
+) {
     let mut troupe = Troupe::<S>::empty(server, LEASE).await;
     server.sql(setting).await;
     troupe.join_three().await;
     troupe.work().await;
     let mut stranger = S::pool(&server.url()).acquire().await.expect("a connection");
-    let lock = format!(
-        "UPDATE incumbent_beat SET beaten_us = beaten_us + 1 WHERE name = '{BILLING}';
-        UPDATE last_work SET seq = seq WHERE election = '{BILLING}'"
-    );
     until("conflicts", async || {
         let began = S::tell(&mut stranger, format!("BEGIN; {lock}")).await;
-        tokio::time::sleep(Duration::from_millis(20)).await;
+        tokio::time::sleep(hold).await;
+        let met = is_met().await;
         let end = if began.is_ok() { "COMMIT" } else { "ROLLBACK" };
         let _ = S::tell(&mut stranger, end.to_owned()).await;
-        is_met().await
+        met
     })
     .await;
     troupe.candidates[0].resign();
@@ -98,19 +101,41 @@ async fn serializable<S: Server>(server: &S, setting: &str, is_met: impl AsyncFn
 async fn elections_work_in_a_postgres_that_serializes_everything() {
     let server = Postgres::start().await.expect("the server starts");
     let setting = "ALTER DATABASE incumbent SET default_transaction_isolation = 'serializable'";
+    // The stranger writes to what leaders write: whoever comes second is undone.
+    let lock = format!(
+        "UPDATE incumbent_beat SET beaten_us = beaten_us + 1 WHERE name = '{BILLING}';
+        UPDATE last_work SET seq = seq WHERE election = '{BILLING}'"
+    );
     let is_met = async || {
         let log = std::fs::read_to_string(server.folder().join("log")).expect("a log");
         log.matches("could not serialize access").count() > 5
     };
-    serializable(&server, setting, is_met).await;
+    serializable(&server, setting, (&lock, Duration::from_millis(20)), is_met).await;
 }
 
 #[tokio::test]
 async fn elections_work_in_a_mariadb_that_serializes_everything() {
     let server = MariaDb::start().await.expect("the server starts");
-    let is_met = async || {
-        let ask = "SELECT @@global.tx_isolation = 'SERIALIZABLE'";
-        Server::sql(&server, ask).await == "1"
+    let setting = "SET GLOBAL tx_isolation = 'SERIALIZABLE'";
+    // The stranger only reads, which keeps nobody waiting on any other level.
+    let lock = format!(
+        "SELECT beat FROM incumbent_beat WHERE name = '{BILLING}';
+        SELECT seq FROM last_work WHERE election = '{BILLING}'"
+    );
+    // The server lists a lock only while somebody waits for it; a shared one is the stranger's.
+    let waits = |table: &str| {
+        format!(
+            "SELECT COUNT(*) FROM information_schema.innodb_locks
+            WHERE lock_table LIKE '%{table}%' AND lock_mode LIKE 'S%'"
+        )
     };
-    serializable(&server, "SET GLOBAL tx_isolation = 'SERIALIZABLE'", is_met).await;
+    let (beats, works) = (Cell::new(0), Cell::new(0));
+    let is_met = async || {
+        for (table, count) in [("incumbent_beat", &beats), ("last_work", &works)] {
+            let met = Server::sql(&server, &waits(table)).await != "0";
+            count.set(count.get() + u32::from(met));
+        }
+        beats.get() > 2 && works.get() > 2
+    };
+    serializable(&server, setting, (&lock, LEASE / 3), is_met).await;
 }

@@ -32,15 +32,16 @@ pub(crate) enum Memory {
 type Work = Vec<(u64, u64)>;
 
 impl<S: Server> Troupe<S> {
-    /// Ends the story. `server` is the one that is used now.
-    pub(crate) async fn judge(mut self, story: &str, server: &S, memory: Memory) {
+    /// Ends the story. `server` is the one that is used now. Gives the number of terms that the
+    /// store remembers and that nobody ever led: claims that were committed unheard.
+    pub(crate) async fn judge(mut self, story: &str, server: &S, memory: Memory) -> usize {
         self.work().await;
         self.go_home().await;
         let report = audit(&self.histories).expect("readable");
         assert!(report.is_clean(), "{report}");
         assert_eq!(report.candidates, self.candidates.len());
         let history = History::read(&self.histories).expect("readable");
-        self.judge_terms(&server.url(), &history, memory).await;
+        let unled = self.judge_terms(&server.url(), &history, memory).await;
         for election in ELECTIONS {
             self.judge_work(election, &work_of(server, election).await, memory);
         }
@@ -51,10 +52,12 @@ impl<S: Server> Troupe<S> {
             story,
             kind = std::any::type_name::<S>(),
             terms,
+            unled,
             ?without,
             ?attempts,
             "kept, fenced, undone, in doubt"
         );
+        unled
     }
 
     async fn go_home(&mut self) {
@@ -69,10 +72,12 @@ impl<S: Server> Troupe<S> {
         }
     }
 
-    /// Terms strictly grow, and the store remembers each that was ever led.
-    async fn judge_terms(&self, url: &str, history: &History, memory: Memory) {
+    /// Terms strictly grow, and the store remembers each that was ever led. Counts those that it
+    /// remembers and that nobody led.
+    async fn judge_terms(&self, url: &str, history: &History, memory: Memory) -> usize {
         let looker = Backend::open_existing(url, &Config::new().single_writer()).await;
         let looker = looker.expect("the store opens");
+        let mut unled = 0;
         for election in ELECTIONS {
             let mut terms = looker.terms(election, 1_000).await.expect("terms");
             terms.reverse();
@@ -87,6 +92,8 @@ impl<S: Server> Troupe<S> {
             let gained: Vec<_> = gained.collect();
             assert!(!gained.is_empty(), "nobody ever led {election}");
             assert!(gained.is_sorted_by(|one, two| one.0 < two.0), "{election}: {gained:?}");
+            let is_led = |term| gained.iter().any(|(led, _)| *led == term);
+            unled += terms.iter().filter(|record| !is_led(record.term)).count();
             if memory == Memory::Whole {
                 for (term, candidate) in gained {
                     let of = |record: &&incumbent::TermRecord| record.term == term;
@@ -96,6 +103,7 @@ impl<S: Server> Troupe<S> {
             }
         }
         looker.close().await;
+        unled
     }
 
     /// Commits are in the order of terms; what was acknowledged is there once; what was undone is

@@ -19,6 +19,9 @@ pub(crate) trait Server: Sized + Send + Sync + 'static {
     /// What a writer says first in a transaction, so that none holds its locks for long.
     const HASTE: &'static str;
 
+    /// A COMMIT by itself in its message, as it travels: unlike in `READ COMMITTED`.
+    const COMMIT: &'static [u8];
+
     /// Starts one.
     async fn begin() -> Self;
     /// How to reach its database.
@@ -49,11 +52,12 @@ const CONNECTIONS: u32 = 8;
 const WAIT: Duration = Duration::from_secs(1);
 
 macro_rules! server {
-    ($server:ident, $db:ident, $haste:expr) => {
+    ($server:ident, $db:ident, $haste:expr, $commit:expr) => {
         impl Server for $server {
             type Db = sqlx::$db;
 
             const HASTE: &'static str = $haste;
+            const COMMIT: &'static [u8] = $commit;
 
             async fn begin() -> Self {
                 $server::start().await.expect("the server starts")
@@ -106,12 +110,14 @@ macro_rules! server {
 server!(
     Postgres,
     Postgres,
-    "SET LOCAL lock_timeout = 500; SET LOCAL idle_in_transaction_session_timeout = 2000"
+    "SET LOCAL lock_timeout = 500; SET LOCAL idle_in_transaction_session_timeout = 2000",
+    b"COMMIT\0"
 );
 server!(
     MariaDb,
     MySql,
-    "SET SESSION innodb_lock_wait_timeout = 1, SESSION idle_transaction_timeout = 2"
+    "SET SESSION innodb_lock_wait_timeout = 1, SESSION idle_transaction_timeout = 2",
+    b"\x03COMMIT"
 );
 
 /// The tables that hold the work; made once.

@@ -7,28 +7,10 @@ use std::time::Duration;
 
 use tokio::process::Command;
 
-/// Longer than anything here takes on the slowest day.
-pub(crate) const PATIENCE: Duration = Duration::from_mins(1);
+pub(crate) use incumbent_testbed::{soon, until};
 
 /// A lease whose end a story can wait for, on a machine that has other things to do.
 pub(crate) const LEASE: Duration = Duration::from_secs(1);
-
-/// Waits for what must come.
-pub(crate) async fn soon<T>(what: &str, future: impl Future<Output = T>) -> T {
-    tokio::time::timeout(PATIENCE, future)
-        .await
-        .unwrap_or_else(|_| panic!("waited in vain: {what}"))
-}
-
-/// Waits until a question is answered with yes.
-pub(crate) async fn until(what: &str, mut yes: impl AsyncFnMut() -> bool) {
-    soon(what, async {
-        while !yes().await {
-            tokio::time::sleep(Duration::from_millis(10)).await;
-        }
-    })
-    .await;
-}
 
 /// Lets so many parts of ten of a lease pass.
 pub(crate) async fn tenths_of_a_lease(tenths: u32) {

@@ -1,16 +1,16 @@
 //! An examination while somebody leads: nothing happens to them.
 
-use incumbent::{Backend, Config, Schema};
+use incumbent::{Backend, Schema};
 use incumbent_testbed::{shared_mariadb, shared_postgres};
 
-use crate::support::examine;
+use crate::support::{examine, settings};
 
 /// Leads, is examined twice at once, and leads on in the same term.
 async fn undisturbed(url: &str) -> anyhow::Result<()> {
     Schema::of(url)?.apply().await?;
     let folder = tempfile::tempdir()?;
     let history = folder.path().join("history");
-    let backend = Backend::open_with(url, &Config::new().name("ann").history(&history)).await?;
+    let backend = Backend::open_with(url, &settings().name("ann").history(&history)).await?;
     let election = backend.election("billing").await?;
     let leadership = election.campaign().await?;
     let (first, second) = tokio::join!(examine(url), examine(url));

@@ -1,10 +1,17 @@
 //! What all examinations here have in common.
 
+use std::time::Duration;
+
 use incumbent::{Checkup, Config, Doctor, Finding, Given, Schema, Verdict};
 
-/// Examines with the usual settings.
+/// Settings for a machine that may be slow.
+pub(crate) fn settings() -> Config {
+    Config::new().lease(Duration::from_mins(1))
+}
+
+/// Examines with settings for a machine that may be slow.
 pub(crate) async fn examine(url: &str) -> anyhow::Result<Checkup> {
-    Ok(Doctor::examine(url, &Config::new()).await?)
+    Ok(Doctor::examine(url, &settings()).await?)
 }
 
 /// Makes the tables, then examines.

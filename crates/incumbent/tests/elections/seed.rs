@@ -46,9 +46,11 @@ async fn timeout_based_re_election_when_the_leader_has_not_reaffirmed() {
     let waiting = contend(&twelve);
     seven.pause(&place).await;
     assert!(won(waiting).await.is_valid());
-    let terms = twelve.backend().terms(BILLING, 2).await.expect("terms");
+    // On a slow day the successor claims twice: it may not have heard that it had won.
+    let terms = twelve.backend().terms(BILLING, 10).await.expect("terms");
     assert_eq!(terms[0].leader, "my_service_number_12");
-    assert_eq!(terms[1].ending.as_deref(), Some("expired"));
+    let timed_out = terms.iter().find(|term| term.leader == "my_service_number_7");
+    assert_eq!(timed_out.and_then(|term| term.ending.as_deref()), Some("expired"));
 }
 
 #[tokio::test]

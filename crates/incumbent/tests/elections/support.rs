@@ -11,8 +11,7 @@ use sqlx::sqlite::{SqliteConnectOptions, SqliteConnection};
 use sqlx::{ConnectOptions, Connection};
 use tempfile::TempDir;
 
-/// Longer than anything here takes on the slowest day.
-pub(crate) const PATIENCE: Duration = Duration::from_mins(1);
+pub(crate) use incumbent_testbed::{PATIENCE, soon, until};
 
 /// A lease that does not end within a test: whoever is succeeded was not succeeded because of time.
 pub(crate) const LONG: Duration = Duration::from_mins(2);
@@ -92,23 +91,6 @@ impl Place {
 /// Beats are short whatever the lease, so that tests without a doorbell need not wait for them.
 pub(crate) fn config(name: &str, lease: Duration) -> Config {
     Config::new().name(name).lease(lease).beat((lease / 4).min(Duration::from_millis(250)))
-}
-
-/// Waits for what must come.
-pub(crate) async fn soon<T>(what: &str, future: impl Future<Output = T>) -> T {
-    tokio::time::timeout(PATIENCE, future)
-        .await
-        .unwrap_or_else(|_| panic!("waited in vain: {what}"))
-}
-
-/// Waits until a question is answered with yes.
-pub(crate) async fn until(what: &str, mut yes: impl AsyncFnMut() -> bool) {
-    soon(what, async {
-        while !yes().await {
-            tokio::time::sleep(Duration::from_millis(5)).await;
-        }
-    })
-    .await;
 }
 
 /// Gives something that must not happen a fair chance to happen.

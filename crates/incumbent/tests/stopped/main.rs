@@ -51,6 +51,12 @@ async fn fenced<K: Kind>(url: &str) -> anyhow::Result<()> {
     assert!(verdict.tally.writes >= FENCED.writes, "{verdict}");
     assert_eq!(verdict.tally.after_a_write, 0, "{verdict}");
     assert_eq!(verdict.tally.after_a_claim, 0, "{verdict}");
+    // Nothing stale got through because it was refused, not because nobody tried.
+    let (at_begin, at_commit) = (verdict.tally.refused_at_begin, verdict.tally.refused_at_commit);
+    assert!(at_begin + at_commit > 0, "{verdict}");
+    if K::STOPS_INSIDE {
+        assert!(verdict.inside > 0 && at_commit > 0, "{verdict}");
+    }
     Ok(())
 }
 

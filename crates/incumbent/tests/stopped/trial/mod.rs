@@ -24,7 +24,7 @@ use sqlx::Pool;
 
 use self::kind::Kind;
 use self::ledger::Tally;
-use self::troupe::{Troupe, eventually};
+use self::troupe::{Patience, Troupe, eventually};
 use self::worker::{ELECTION, Role};
 
 /// How many contend.
@@ -54,7 +54,8 @@ pub(crate) struct Verdict {
     name: &'static str,
     fenced: bool,
     stops: u32,
-    inside: u32,
+    /// How many of the stops were in the middle of a transaction.
+    pub(crate) inside: u32,
     took: Duration,
     pub(crate) tally: Tally,
     /// What the histories tell.
@@ -135,11 +136,19 @@ pub(crate) async fn run<K: Kind>(
     let troupe = Troupe::start(words, &roles)?;
     let mut trial = Trial { pool, troupe, onlooker, random, stops: 0, inside: 0 };
     let began = Instant::now();
+    let mut patience = Patience::new("leaders that can be stopped");
     while trial.stops < plan.stops {
+        patience.check(trial.stops.into())?;
         trial.stop_a_leader().await?;
         trial.pause(plan.gap).await;
     }
-    while trial.writes().await? < plan.writes {
+    let mut patience = Patience::new("enough writes");
+    loop {
+        let writes = trial.writes().await?;
+        if writes >= plan.writes {
+            break;
+        }
+        patience.check(writes)?;
         tokio::time::sleep(Duration::from_millis(50)).await;
     }
     let took = began.elapsed();
@@ -171,7 +180,9 @@ impl<K: Kind> Trial<K> {
         let (leader, term) = self.working_leader().await?;
         let inside = K::STOPS_INSIDE && self.random.percent(50);
         // The leader may lose its leadership on its own account before the right moment comes.
+        let mut patience = Patience::new("the right moment to stop a leader");
         loop {
+            patience.check(0)?;
             self.pause(Duration::from_millis(20)).await;
             self.troupe.stop(leader).await?;
             if self.is_writing().await? == inside {

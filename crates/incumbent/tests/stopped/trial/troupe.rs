@@ -8,12 +8,10 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, bail};
+use incumbent_testbed::PATIENCE;
 use rustix::process::{Pid, Signal, kill_process};
 
 use super::worker::Role;
-
-/// Longer than anything takes on the slowest day.
-const PATIENCE: Duration = Duration::from_mins(1);
 
 /// Workers, by number.
 pub(crate) struct Troupe(Vec<Child>);
@@ -87,6 +85,30 @@ impl Drop for Troupe {
             let _ = worker.kill();
             let _ = worker.wait();
         }
+    }
+}
+
+/// Gives up on something that has to go on and does not.
+pub(crate) struct Patience {
+    what: &'static str,
+    reached: i64,
+    since: Instant,
+}
+
+impl Patience {
+    pub(crate) fn new(what: &'static str) -> Patience {
+        Patience { what, reached: i64::MIN, since: Instant::now() }
+    }
+
+    /// Fails if it is long ago that it got further than this.
+    pub(crate) fn check(&mut self, reached: i64) -> anyhow::Result<()> {
+        if reached > self.reached {
+            (self.reached, self.since) = (reached, Instant::now());
+        }
+        if self.since.elapsed() > PATIENCE {
+            bail!("waited in vain for {}: stuck at {reached}", self.what);
+        }
+        Ok(())
     }
 }
 
