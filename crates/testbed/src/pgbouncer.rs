@@ -18,6 +18,8 @@ use crate::user::User;
 pub enum PoolMode {
     /// After each transaction: session features are lost.
     Transaction,
+    /// The same; and what clients say about their session when they connect is taken and dropped.
+    Forgetful,
     /// When the client disconnects.
     Session,
     /// After each statement: there are no transactions of several statements.
@@ -27,7 +29,7 @@ pub enum PoolMode {
 impl PoolMode {
     fn name(self) -> &'static str {
         match self {
-            Self::Transaction => "transaction",
+            Self::Transaction | Self::Forgetful => "transaction",
             Self::Session => "session",
             Self::Statement => "statement",
         }
@@ -81,9 +83,12 @@ fn is_ready(folder: &Folder, start: &Start) -> bool {
 
 fn settings(folder: &Path, server: u16, port: u16, mode: PoolMode, version: &str) -> String {
     let folder = folder.display();
-    let mode = mode.name();
     // Clients set it in their first message; a pooler that does not know it refuses them.
-    let ignored = "extra_float_digits";
+    let ignored = match mode {
+        PoolMode::Forgetful => "extra_float_digits, options",
+        _ => "extra_float_digits",
+    };
+    let mode = mode.name();
     let mut text = format!(
         "[databases]
 * = host=127.0.0.1 port={server}

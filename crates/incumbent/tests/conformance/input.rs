@@ -155,6 +155,26 @@ pub(crate) async fn a_pooler_that_parts_transactions_is_refused() -> Ground {
     ground
 }
 
+pub(crate) async fn nothing_is_left_in_the_sessions_of_a_pooler_that_forgets_options() -> Ground {
+    let ground = Ground::new(Kind::Postgres).await;
+    let pooler = PgBouncer::start(postgres().await, PoolMode::Forgetful).await.expect("starts");
+    let url = pooler.url_for(&ground.database().name);
+    let backend = ground.open_at(&url, &ground.config("one", LONG)).await.expect("opens");
+    let election = backend.election(BILLING).await.expect("opens");
+    let leadership = lead(&election).await;
+    let users = Users::new(&url, 4);
+    // The pooler has four sessions; whoever asks may get any of them.
+    for _ in 0..12 {
+        for limit in ["statement_timeout", "lock_timeout", "idle_in_transaction_session_timeout"] {
+            users.run(&format!("SELECT 1 / (current_setting('{limit}') = '0')::int")).await;
+        }
+    }
+    assert!(leadership.is_valid());
+    drop(leadership);
+    backend.close().await;
+    ground
+}
+
 pub(crate) async fn a_pooler_in_session_mode_will_do() -> Ground {
     let ground = Ground::new(Kind::Postgres).await;
     let pooler = PgBouncer::start(postgres().await, PoolMode::Session).await.expect("starts");

@@ -182,6 +182,7 @@ mod pgbouncer {
         restart::postgres_behind_pgbouncer_outlives_a_kill,
         input::a_pooler_that_parts_transactions_is_refused,
         input::a_pooler_in_session_mode_will_do,
+        input::nothing_is_left_in_the_sessions_of_a_pooler_that_forgets_options,
     }
 }
 
