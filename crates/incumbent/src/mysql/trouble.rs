@@ -7,11 +7,12 @@
 use sqlx::mysql::MySqlDatabaseError;
 
 use crate::error::Error;
+use crate::server::dialect;
 
 /// What an error of MySQL or MariaDB means here.
 pub(super) fn trouble(error: &sqlx::Error) -> Error {
     let Some(inner) = error.as_database_error() else {
-        return Error::Store(error.to_string());
+        return Error::Store(dialect::unheard(error));
     };
     let message = inner.message();
     let number =

@@ -5,11 +5,12 @@
 //! server that is away.
 
 use crate::error::Error;
+use crate::server::dialect;
 
 /// What an error of PostgreSQL means here.
 pub(super) fn trouble(error: &sqlx::Error) -> Error {
     let Some(inner) = error.as_database_error() else {
-        return Error::Store(error.to_string());
+        return Error::Store(dialect::unheard(error));
     };
     let message = inner.message();
     let code = inner.code();

@@ -188,3 +188,13 @@ pub(crate) fn list(names: &[&ElectionName]) -> String {
     }
     list
 }
+
+/// What to say of a server that did not answer at all.
+pub(crate) fn unheard(error: &sqlx::Error) -> String {
+    match error {
+        sqlx::Error::Io(inner) if inner.kind() == std::io::ErrorKind::ConnectionRefused => {
+            format!("{error}: check that the server runs, and the host and the port of the URL")
+        }
+        _ => error.to_string(),
+    }
+}

@@ -44,7 +44,7 @@ pub(crate) async fn a_server_that_is_not_there_is_named(ground: &Ground) {
     // Port 1 of this machine serves nobody.
     let (scheme, _) = ground.url.split_once("://").expect("a URL");
     let text = refused(ground, &format!("{scheme}://me:hunter2@127.0.0.1:1/app")).await;
-    says(&text, &["127.0.0.1:1/app"]);
+    says(&text, &["127.0.0.1:1/app", "check that the server runs"]);
 }
 
 pub(crate) async fn missing_tables_are_said(ground: &Ground) {
