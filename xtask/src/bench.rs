@@ -42,6 +42,11 @@ const BENCHMARKS: &[Step] = &[
         "what many elections of one process cost on a server",
         &["bench", "--package", "incumbent", "--all-features", "--bench", "many_servers"],
     ),
+    Step::cargo(
+        "rounds_flat",
+        "what a round costs a follower and a leader, with rosters from small to large",
+        &["bench", "--package", "incumbent", "--all-features", "--bench", "rounds_flat"],
+    ),
 ];
 
 /// All benchmarks.

@@ -9,7 +9,7 @@ use crate::process;
 use crate::step::Step;
 use crate::table::Table;
 
-/// What a change must pass: first the same seed twice, then many seeds.
+/// What a change must pass: first the same seed twice, then many seeds, for each protocol.
 pub(crate) const STEPS: &[Step] = &[
     Step::cargo(
         "sim-meta",
@@ -21,9 +21,41 @@ pub(crate) const STEPS: &[Step] = &[
         "5,000 worlds of a simulated hour break no promise",
         &["run", "--release", "--package", "incumbent-sim", "--", "run", "--seeds", "0..5000"],
     ),
+    Step::cargo(
+        "sim-meta-rounds",
+        "the same for worlds with a roster",
+        &[
+            "run",
+            "--release",
+            "--package",
+            "incumbent-sim",
+            "--",
+            "meta",
+            "--protocol",
+            "rounds",
+            "--seeds",
+            "0..25",
+        ],
+    ),
+    Step::cargo(
+        "sim-seeds-rounds",
+        "2,500 worlds with a roster break no promise either",
+        &[
+            "run",
+            "--release",
+            "--package",
+            "incumbent-sim",
+            "--",
+            "run",
+            "--protocol",
+            "rounds",
+            "--seeds",
+            "0..2500",
+        ],
+    ),
 ];
 
-/// Both steps.
+/// All of these steps.
 pub(crate) fn table() -> Table {
     Table::new("cargo xtask test --only", STEPS.iter().copied())
 }

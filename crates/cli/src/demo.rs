@@ -20,7 +20,7 @@ mod view;
 
 use std::time::Duration;
 
-use incumbent::{Backend, lease_clock_nanos};
+use incumbent::{Backend, Pacing, Protocol, lease_clock_nanos};
 use tokio::time::{sleep, timeout};
 
 use self::candidate::Began;
@@ -51,7 +51,7 @@ pub(crate) async fn demo(
 ) -> anyhow::Result<Exit> {
     let mut interrupt = Interrupt::new()?;
     let timing = settings.config.timing()?;
-    let mut cast = Cast::new(timing)?;
+    let mut cast = Cast::new(timing, rounds(settings)?)?;
     // Whoever looks on makes the database, so that the candidates begin even.
     let config = settings.onlooker.clone().name("onlooker");
     let onlooker = Backend::open_with(&cast.url(), &config).await?;
@@ -85,6 +85,14 @@ pub(crate) async fn demo(
         printer.line(&summary)?;
     }
     Ok(if ok { Exit::Ok } else { Exit::No })
+}
+
+/// What all candidates agree on about rounds, if that is how they elect.
+fn rounds(settings: &Settings) -> Result<Option<Pacing>, incumbent::Error> {
+    match settings.protocol() {
+        Protocol::Rounds => settings.config.pacing().map(Some),
+        _ => Ok(None),
+    }
 }
 
 /// What the candidates of the demo run while they lead: it says that it began, and sleeps until it

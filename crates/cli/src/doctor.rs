@@ -4,8 +4,12 @@
 //! Promises: changes nothing that a candidate would notice; shows no password; ends with success if
 //! nothing is refused.
 
-use incumbent::{Bound, Checkup, Doctor, Given, Promise, Trips, Verdict};
+mod rounds;
 
+use incumbent::{Bound, Checkup, Doctor, Given, Promise, Trips, Verdict};
+use serde::Serialize;
+
+use self::rounds::Rounds;
 use crate::exit::Exit;
 use crate::printer::Printer;
 use crate::settings::Settings;
@@ -19,16 +23,28 @@ const WIDTH: usize = 100;
 pub(crate) async fn doctor(settings: &Settings, printer: &Printer) -> anyhow::Result<Exit> {
     settings.make_home()?;
     let checkup = Doctor::examine(&settings.url, &settings.onlooker).await?;
+    let rounds = Rounds::of(settings).await?;
     if printer.json() {
-        printer.value(&checkup)?;
+        let protocol = settings.protocol().as_str();
+        printer.value(&Face { checkup: &checkup, protocol, rounds })?;
     } else {
-        printer.line(report(&checkup))?;
+        printer.line(report(&checkup, rounds.as_ref()))?;
     }
     Ok(if checkup.is_fit() { Exit::Ok } else { Exit::No })
 }
 
+/// A report as programs read it.
+#[derive(Debug, Serialize)]
+struct Face<'a> {
+    #[serde(flatten)]
+    checkup: &'a Checkup,
+    protocol: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    rounds: Option<Rounds>,
+}
+
 /// A report for people.
-fn report(checkup: &Checkup) -> String {
+fn report(checkup: &Checkup, rounds: Option<&Rounds>) -> String {
     let Checkup { product, version, place, .. } = checkup;
     let mut page = Page::default();
     page.lines.push(format!("{product} {version}").trim_end().to_owned() + " at " + place);
@@ -43,6 +59,9 @@ fn report(checkup: &Checkup) -> String {
     page.row("time", "question", &trips(checkup.question));
     page.row("time", "write", &trips(checkup.write));
     page.row("bound", "failover", &bound(&checkup.failover));
+    for (about, words) in rounds.into_iter().flat_map(Rounds::rows) {
+        page.row("bound", about, &words);
+    }
     page.gap();
     for promise in &checkup.promises {
         let (word, condition) = given(promise);

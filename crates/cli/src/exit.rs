@@ -78,6 +78,7 @@ impl Exit {
                 Error::Url { .. }
                 | Error::User { .. }
                 | Error::Name(_)
+                | Error::Setting { .. }
                 | Error::Timing(_)
                 | Error::OtherTiming { .. }
                 | Error::Refused(_),

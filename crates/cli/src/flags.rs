@@ -15,7 +15,12 @@ use incumbent::Expiry;
 use crate::exit::CODES;
 use crate::span;
 
+mod bench;
 mod examples;
+mod rounds;
+
+pub(crate) use bench::{BenchArgs, BenchCommand, FailoverArgs, HostArgs};
+pub(crate) use rounds::{Label, MembersArgs, RoundFlags, label};
 
 /// Leader election on the infrastructure you already run.
 ///
@@ -27,6 +32,8 @@ mod examples;
 pub(crate) struct Flags {
     #[command(flatten)]
     pub(crate) shared: Shared,
+    #[command(flatten)]
+    pub(crate) rounds: RoundFlags,
     #[command(subcommand)]
     pub(crate) command: Command,
 }
@@ -118,6 +125,9 @@ pub(crate) enum Command {
     /// Show who leads.
     #[command(after_help = examples::STATUS)]
     Status(StatusArgs),
+    /// Show who is in line, in an election that is held by rounds.
+    #[command(after_help = examples::MEMBERS)]
+    Members(MembersArgs),
     /// Show changes as they happen.
     #[command(after_help = examples::WATCH)]
     Watch,
@@ -139,6 +149,9 @@ pub(crate) enum Command {
     /// Watch three candidates on this machine fail over and hand over.
     #[command(after_help = examples::DEMO)]
     Demo(DemoArgs),
+    /// Measure elections with many candidates.
+    #[command(after_help = examples::BENCH)]
+    Bench(BenchArgs),
     /// Judge histories: was a promise ever broken?
     #[command(after_help = examples::AUDIT)]
     Audit(AuditArgs),
@@ -151,6 +164,9 @@ pub(crate) enum Command {
     /// Become the command, bound to its guard.
     #[command(hide = true)]
     Enter(EnterArgs),
+    /// Hold candidates of a benchmark.
+    #[command(hide = true)]
+    BenchHost(HostArgs),
     /// Work of the demo: sleep until killed.
     #[command(hide = true)]
     DemoWork,
@@ -160,7 +176,7 @@ pub(crate) enum Command {
 #[derive(Debug, Args)]
 pub(crate) struct RunArgs {
     /// How long the command gets between TERM and KILL, taken from the end of the lease; a fifth of
-    /// the lease unless given.
+    /// the lease unless given, with rounds a tenth.
     #[arg(long, env = "INCUMBENT_GRACE", hide_env_values = true, value_name = "DURATION", value_parser = span::parse)]
     pub(crate) grace: Option<Duration>,
     /// Exit with code 123 after the first loss instead of contending again.

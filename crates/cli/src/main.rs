@@ -5,12 +5,14 @@
 //! [`exit`] at the end.
 
 mod audit;
+mod bench;
 mod completions;
 mod demo;
 mod doctor;
 mod exit;
 mod flags;
 mod history;
+mod members;
 mod moment;
 mod order;
 mod printer;
@@ -59,6 +61,7 @@ async fn dispatch(flags: Flags, printer: &Printer) -> anyhow::Result<Exit> {
     match flags.command {
         Command::Run(args) => run::run(&settings?, printer, args).await,
         Command::Status(args) => status::status(&settings?, printer, &args).await,
+        Command::Members(_) => members::members(&settings?, printer).await,
         Command::Watch => watch::watch(&settings?, printer).await,
         Command::History(args) => history::history(&settings?, printer, &args).await,
         Command::Takeover(args) => order::takeover(&settings?, printer, &args).await,
@@ -66,10 +69,12 @@ async fn dispatch(flags: Flags, printer: &Printer) -> anyhow::Result<Exit> {
         Command::Schema(args) => schema::schema(&settings?, printer, &args).await,
         Command::Doctor => doctor::doctor(&settings?, printer).await,
         Command::Demo(args) => demo::demo(&settings?, printer, &args).await,
+        Command::Bench(args) => bench::bench(&settings?, printer, &args).await,
         Command::Audit(args) => audit::audit(printer, &args),
         Command::Completions(args) => completions::completions(printer, &args),
         Command::Guard(args) => run::guard::guard(args).await,
         Command::Enter(args) => run::stage::enter(&args),
+        Command::BenchHost(args) => bench::host::host(&settings?, &args),
         Command::DemoWork => demo::work(printer).await,
     }
 }

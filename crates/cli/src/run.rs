@@ -15,7 +15,7 @@ mod epitaph;
 pub(crate) mod guard;
 mod ladder;
 pub(crate) mod stage;
-mod ward;
+pub(crate) mod ward;
 
 use std::path::Path;
 use std::process::ExitStatus;
@@ -38,7 +38,7 @@ pub(crate) async fn run(
     printer: &Printer,
     args: RunArgs,
 ) -> anyhow::Result<Exit> {
-    let grace = settings.grace.unwrap_or(settings.lease / 5);
+    let grace = settings.grace();
     let config = settings.config.clone().grace(grace);
     let mut signals = Signals::listen()?;
     let backend = settings.open(&config).await?;

@@ -7,10 +7,11 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use incumbent::{Backend, Config, DEFAULT_LEASE, ElectionName};
+use incumbent::{Backend, Config, ElectionName, Expiry, Protocol, Rules};
 use thiserror::Error;
 
-use crate::flags::{Command, Flags};
+use self::file::File;
+use crate::flags::{Command, Flags, RoundFlags, Shared};
 
 mod file;
 mod folder;
@@ -25,16 +26,16 @@ pub(crate) struct Settings {
     pub(crate) url: String,
     /// Which election.
     pub(crate) election: String,
-    /// Name, lease, margin, expiry and history, for the library.
+    /// Name, timings, protocol and history, for the library.
     pub(crate) config: Config,
     /// The same without the history, for those who only look.
     pub(crate) onlooker: Config,
     /// Where to append what happens.
     pub(crate) history: Option<PathBuf>,
-    /// The span in which nobody else may lead.
-    pub(crate) lease: Duration,
+    /// What all candidates agree on.
+    rules: Rules,
     /// How long a command gets between TERM and KILL, if it was said.
-    pub(crate) grace: Option<Duration>,
+    grace: Option<Duration>,
     /// The folder of the default database, to be made before it is first used.
     home: Option<PathBuf>,
 }
@@ -67,44 +68,55 @@ impl Settings {
     /// Puts everything together.
     pub(crate) fn new(flags: &Flags) -> anyhow::Result<Settings> {
         let shared = flags.shared.clone();
-        let file = file::read(shared.config)?;
-        let (url, home) = match shared.url.or(file.url) {
+        let mut file = file::read(shared.config.clone())?;
+        let (url, home) = match shared.url.clone().or(file.url.take()) {
             Some(url) => (url, None),
             None => folder::default_store()?,
         };
         let named = match &flags.command {
             Command::Status(args) => args.named.clone(),
+            Command::Members(args) => args.named.clone(),
             _ => None,
         };
-        let election = named.or(shared.election).or(file.election);
+        let election = named.or(shared.election.clone()).or(file.election.take());
         let election = election.unwrap_or_else(|| DEFAULT_ELECTION.to_owned());
         ElectionName::new(&election).map_err(incumbent::Error::from)?;
-        let lease = shared.lease.or(file.lease).unwrap_or(DEFAULT_LEASE);
-        let mut config = Config::new().lease(lease);
-        if let Some(name) = shared.name.or(file.name) {
-            config = config.name(name);
-        }
-        if let Some(margin) = shared.margin.or(file.margin) {
-            config = config.margin(margin);
-        }
-        if let Some(expiry) = shared.expiry.map(|rule| rule.0).or(file.expiry) {
-            config = config.expiry(expiry);
-        }
         let grace = match &flags.command {
             Command::Run(args) => args.grace.or(file.grace),
             _ => file.grace,
         };
-        if let Some(grace) = grace {
-            config = config.grace(grace);
-        }
-        config.timing()?;
-        config.candidate_name()?;
-        let onlooker = config.clone();
-        let history = shared.history.or(file.history);
-        if let Some(history) = &history {
-            config = config.history(history);
-        }
-        Ok(Settings { url, election, config, onlooker, history, lease, grace, home })
+        let history = shared.history.clone().or(file.history.take());
+        let rounds = flags.rounds.clone();
+        let onlooker = with(configured(shared, rounds, file), grace, Config::grace);
+        // The demo has a store of its own, for which this URL has no say.
+        let onlooker = match &flags.command {
+            Command::Demo(_) => onlooker,
+            _ => onlooker.for_url(&url)?,
+        };
+        let rules = *onlooker.timing()?.rules();
+        onlooker.candidate_name()?;
+        let config = with(onlooker.clone(), history.as_ref(), Config::history);
+        Ok(Settings { url, election, config, onlooker, history, rules, grace, home })
+    }
+
+    /// How the election is held.
+    pub(crate) fn protocol(&self) -> Protocol {
+        protocol_of(&self.rules)
+    }
+
+    /// How long a command gets between TERM and KILL. By rounds a beat takes half of a lease, and
+    /// less is left for stopping.
+    pub(crate) fn grace(&self) -> Duration {
+        let usual = match self.protocol() {
+            Protocol::Rounds => self.rules.lease() / 10,
+            _ => self.rules.lease() / 5,
+        };
+        self.grace.unwrap_or(usual)
+    }
+
+    /// Whether nobody said where elections are.
+    pub(crate) const fn is_default_store(&self) -> bool {
+        self.home.is_some()
     }
 
     /// Opens the store as a candidate with [`Settings::config`] or a variant of it, making the
@@ -122,5 +134,39 @@ impl Settings {
     /// Opens the store for looking and for orders, if it exists. No history is written.
     pub(crate) async fn open_existing(&self) -> anyhow::Result<Backend> {
         Ok(Backend::open_existing(&self.url, &self.onlooker).await?)
+    }
+}
+
+/// By which protocol an election with these rules is held.
+pub(crate) fn protocol_of(rules: &Rules) -> Protocol {
+    match rules.expiry() {
+        Expiry::Rounds => Protocol::Rounds,
+        Expiry::Observed | Expiry::Database => Protocol::Lease,
+    }
+}
+
+/// What flags and file say about candidates.
+fn configured(shared: Shared, rounds: RoundFlags, file: File) -> Config {
+    let config = with(Config::new(), shared.name.or(file.name), Config::name);
+    let config = with(config, shared.lease.or(file.lease), Config::lease);
+    let config = with(config, shared.margin.or(file.margin), Config::margin);
+    let expiry = shared.expiry.map(|rule| rule.0).or(file.expiry);
+    let config = with(config, expiry, Config::expiry);
+    let protocol = rounds.protocol.map(|name| name.0).or(file.protocol);
+    let config = with(config, protocol, Config::protocol);
+    let config = with(config, rounds.round_time.or(file.round_time), Config::round_time);
+    let config = with(config, rounds.round_limit.or(file.round_limit), Config::round_limit);
+    let config = with(config, rounds.round_delta.or(file.round_delta), Config::round_delta);
+    let config = with(config, rounds.round_cap.or(file.round_cap), Config::round_cap);
+    let config = with(config, rounds.address.or(file.address), Config::address);
+    let labels = if rounds.label.is_empty() { file.label } else { rounds.label };
+    labels.into_iter().fold(config, |config, (key, value)| config.label(key, value))
+}
+
+/// Sets what was said.
+fn with<T>(config: Config, said: Option<T>, set: impl FnOnce(Config, T) -> Config) -> Config {
+    match said {
+        Some(value) => set(config, value),
+        None => config,
     }
 }

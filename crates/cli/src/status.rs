@@ -4,13 +4,13 @@
 //! Promises: a leader is named only if somebody may be leading; whoever held it last is shown as
 //! that.
 
-use incumbent::{Sight, Status};
+use incumbent::{Expiry, Rules, Sight, Status};
 use serde::Serialize;
 
 use crate::exit::Exit;
 use crate::flags::StatusArgs;
 use crate::printer::Printer;
-use crate::settings::Settings;
+use crate::settings::{Settings, protocol_of};
 use crate::table::Table;
 use crate::{moment, span};
 
@@ -54,6 +54,9 @@ pub(crate) struct Face {
     lease: Option<f64>,
     /// Seconds.
     margin: Option<f64>,
+    /// `lease` or `rounds`.
+    protocol: Option<&'static str>,
+    /// `observed` or `database`; by rounds it is always observed.
     expiry: Option<&'static str>,
     /// Seconds that are left of the lease unless it is renewed.
     remaining: f64,
@@ -80,13 +83,22 @@ impl Face {
             since: leader.map(|leader| moment::rfc3339(leader.since)),
             lease: rules.map(|rules| rules.lease().as_secs_f64()),
             margin: rules.map(|rules| rules.margin().as_secs_f64()),
-            expiry: rules.map(|rules| rules.expiry().as_str()),
+            protocol: rules.map(|rules| protocol_of(&rules).as_str()),
+            expiry: rules.map(|rules| expiry(&rules)),
             remaining: status.remaining().as_secs_f64(),
             successor: record.and_then(|record| Some(record.successor.as_ref()?.to_string())),
             last_holder: record.map(|record| record.holder.name.to_string()),
             last_term: record.map(|record| record.term.get()),
             now: moment::rfc3339(status.now),
         }
+    }
+}
+
+/// Whose clock counts. Those who are in line watch by their own.
+const fn expiry(rules: &Rules) -> &'static str {
+    match rules.expiry() {
+        Expiry::Rounds => Expiry::Observed.as_str(),
+        other => other.as_str(),
     }
 }
 
@@ -103,7 +115,13 @@ fn page(status: &Status) -> String {
         lines.push(("last", format!("{}, term {}", record.holder, record.term)));
     }
     if let Some(record) = &status.record {
-        lines.push(("rules", record.rules.to_string()));
+        let rules = &record.rules;
+        let (lease, margin) = (rules.lease(), rules.margin());
+        lines.push(("protocol", protocol_of(rules).as_str().to_owned()));
+        lines.push((
+            "rules",
+            format!("lease {lease:?}, margin {margin:?}, expiry {}", expiry(rules)),
+        ));
         if let Some(successor) = &record.successor {
             lines.push(("next", format!("reserved for {successor}")));
         }
@@ -137,8 +155,8 @@ fn state(status: &Status) -> String {
 }
 
 /// All elections, for people.
-fn overview(all: &[Status]) -> Table<5> {
-    let mut table = Table::new(["ELECTION", "STATE", "LEADER", "TERM", "SINCE"]);
+fn overview(all: &[Status]) -> Table<6> {
+    let mut table = Table::new(["ELECTION", "STATE", "LEADER", "TERM", "SINCE", "PROTOCOL"]);
     for status in all {
         let leader = status.leader();
         let or_dash = |text: Option<String>| text.unwrap_or_else(|| "-".to_owned());
@@ -148,6 +166,7 @@ fn overview(all: &[Status]) -> Table<5> {
             or_dash(leader.map(|leader| leader.id.name.to_string())),
             or_dash(leader.map(|leader| leader.term.to_string())),
             or_dash(leader.map(|leader| moment::show(leader.since))),
+            or_dash(status.record.as_ref().map(|it| protocol_of(&it.rules).as_str().to_owned())),
         ]);
     }
     table

@@ -1,15 +1,24 @@
 //! Changes of an election, as they happen.
 //!
+//! | file | what |
+//! |---|---|
+//! | [`line`] | one change, for people and for programs |
+//! | [`lookout`] | who comes to the line of a roster and who goes |
+//!
 //! Assumes: the reader may be slow or go away.
 //! Promises: one line a change, in the order in which they happened, beginning with how the
 //! election stands; a signal or a reader that went away ends it with success.
 
+mod line;
+mod lookout;
+
 use std::time::Duration;
 
-use incumbent::{Change, Retry, StoreTime};
-use serde::Serialize;
+use incumbent::{Change, Retry};
 use tokio::time::{MissedTickBehavior, interval};
 
+use self::line::{Event, Line};
+use self::lookout::Lookout;
 use crate::exit::Exit;
 use crate::moment;
 use crate::printer::Printer;
@@ -25,8 +34,11 @@ pub(crate) async fn watch(settings: &Settings, printer: &Printer) -> anyhow::Res
     let backend = settings.open_existing().await?;
     let election = backend.election(&settings.election).await?;
     let mut changes = election.observe()?;
-    let line = |change: &Change| {
-        let line = Line::of(&settings.election, moment::now(), change);
+    let mut line = Lookout::new(&election);
+    // Whoever is in line already did not come.
+    line.look().await;
+    let show = |event: &Event| {
+        let line = Line::of(&settings.election, moment::now(), event);
         if printer.json() { printer.value(&line) } else { printer.line(line.words()) }
     };
     let mut readers = interval(READER_CHECK);
@@ -35,87 +47,23 @@ pub(crate) async fn watch(settings: &Settings, printer: &Printer) -> anyhow::Res
         tokio::select! {
             change = changes.next() => {
                 let Some(change) = change else { break };
-                line(&change)?;
-                if matches!(change, Change::Trouble { retry: Retry::AfterChange, .. }) {
+                line.may_have_begun(&change);
+                let trouble = matches!(change, Change::Trouble { retry: Retry::AfterChange, .. });
+                show(&Event::Seen(change))?;
+                if trouble {
                     let looked = election.status().await;
                     if let Some(error) = looked.err().filter(|e| e.retry() == Retry::AfterChange) {
                         return Err(error.into());
                     }
                 }
             }
+            events = line.look() => events.iter().try_for_each(&show)?,
             _ = readers.tick() => if !printer.is_read() { break },
             () = interrupt.came() => break,
         }
     }
-    drop(changes);
+    drop((changes, line));
+    drop(election);
     backend.close().await;
     Ok(Exit::Ok)
-}
-
-/// A change as programs read it.
-#[derive(Debug, Serialize)]
-struct Line {
-    at: String,
-    election: String,
-    /// `leader`, `gained`, `unsure`, `resumed`, `lost`, `went_back`, `trouble` or `well`.
-    change: &'static str,
-    leader: Option<String>,
-    incarnation: Option<String>,
-    term: Option<u64>,
-    token: Option<u64>,
-    since: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    reason: Option<&'static str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    problem: Option<String>,
-    #[serde(skip)]
-    time: StoreTime,
-}
-
-impl Line {
-    fn of(election: &str, time: StoreTime, change: &Change) -> Line {
-        let leader = match change {
-            Change::Leader(leader) => leader.as_ref(),
-            _ => None,
-        };
-        let (word, term, reason, problem) = match change {
-            Change::Leader(leader) => ("leader", leader.as_ref().map(|l| l.term), None, None),
-            Change::Gained { term } => ("gained", Some(*term), None, None),
-            Change::Unsure { term } => ("unsure", Some(*term), None, None),
-            Change::Resumed { term } => ("resumed", Some(*term), None, None),
-            Change::Lost { term, reason } => ("lost", Some(*term), Some(reason.as_str()), None),
-            Change::WentBack { problem } => ("went_back", None, None, Some(problem.clone())),
-            Change::Trouble { problem, .. } => ("trouble", None, None, Some(problem.clone())),
-            Change::Well => ("well", None, None, None),
-            _ => ("other", None, None, None),
-        };
-        Line {
-            at: moment::rfc3339(time),
-            election: election.to_owned(),
-            change: word,
-            leader: leader.map(|leader| leader.id.name.to_string()),
-            incarnation: leader.map(|leader| leader.id.incarnation.to_string()),
-            term: term.map(incumbent::Term::get),
-            token: term.map(|term| term.token().get()),
-            since: leader.map(|leader| moment::rfc3339(leader.since)),
-            reason,
-            problem,
-            time,
-        }
-    }
-
-    /// The same for people.
-    fn words(&self) -> String {
-        let clock = moment::show_clock(self.time);
-        let words = match (self.change, &self.leader, self.term, &self.problem) {
-            ("leader", Some(leader), Some(term), _) => format!("{leader} leads, term {term}"),
-            ("leader", ..) => "nobody leads".to_owned(),
-            ("trouble", _, _, Some(problem)) => format!("trouble: {problem}"),
-            ("well", ..) => "the store answers again".to_owned(),
-            ("went_back", _, _, Some(problem)) => format!("the store went back: {problem}"),
-            (word, _, Some(term), _) => format!("{word}, term {term}"),
-            (word, ..) => word.to_owned(),
-        };
-        format!("{clock}  {}: {words}", self.election)
-    }
 }

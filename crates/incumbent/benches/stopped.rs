@@ -14,6 +14,7 @@ use std::time::Duration;
 
 use anyhow::ensure;
 use figures::{Flags, Place, Table};
+use incumbent::Protocol;
 use sqlx::{MySql, Postgres, Sqlite};
 use trial::{Plan, Verdict, worker};
 
@@ -33,6 +34,7 @@ async fn run(flags: &Flags) -> anyhow::Result<()> {
             let fenced = fencing == "on";
             let plan = Plan {
                 fenced,
+                protocol: Protocol::Lease,
                 lease: Duration::from_millis(flags.number("--lease", 500)?),
                 gap: Duration::from_millis(
                     flags.number("--gap", if fenced { 1_500 } else { 400 })?,

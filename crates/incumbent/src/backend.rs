@@ -14,12 +14,13 @@ use incumbent_protocol::term::Term;
 use incumbent_protocol::time::StoreTime;
 use tokio::sync::{mpsc, oneshot};
 
-use crate::config::Config;
+use crate::config::{Config, Contest};
 use crate::driver::{Command, Driver, Errand};
 use crate::election::Election;
 use crate::error::Error;
 use crate::history::Writer;
 use crate::store::office::{TermRecord, Warrant};
+use crate::store::roster::Roster;
 use crate::store::{Manner, Store};
 use crate::url::Target;
 
@@ -42,7 +43,7 @@ use crate::url::Target;
 #[derive(Clone, Debug)]
 pub struct Backend {
     me: CandidateId,
-    timing: Timing,
+    contest: Contest,
     /// How long a question and a write took when the store was opened.
     round_trip: (Duration, Option<Duration>),
     pub(crate) driver: mpsc::UnboundedSender<Command>,
@@ -74,9 +75,9 @@ impl Backend {
         pool: sqlx::SqlitePool,
         config: &Config,
     ) -> Result<Backend, Error> {
-        let (timing, me) = (config.timing()?, candidate(config)?);
+        let (contest, me) = (config.contest()?, candidate(config)?);
         let store = crate::sqlite::Store::with_pool(pool, me.clone()).await?;
-        Backend::start(Store::Sqlite(store), me, timing, config).await
+        Backend::start(Store::Sqlite(store), me, contest, config).await
     }
 
     /// Uses a pool of your own, of `incumbent::sqlx` (sqlx 0.9). Elections keep one of its
@@ -85,10 +86,11 @@ impl Backend {
     /// [`Error::SchemaMissing`].
     #[cfg(feature = "postgres")]
     pub async fn with_postgres_pool(pool: sqlx::PgPool, config: &Config) -> Result<Backend, Error> {
-        let (timing, me) = (config.timing()?, candidate(config)?);
+        let (contest, me) = (config.contest()?, candidate(config)?);
         let manner = Manner { contends: true, single_writer: config.single_writer };
-        let store = crate::postgres::Store::with_pool(pool, me.clone(), &timing, manner).await?;
-        Backend::start(Store::Postgres(store), me, timing, config).await
+        let store =
+            crate::postgres::Store::with_pool(pool, me.clone(), &contest.timing, manner).await?;
+        Backend::start(Store::Postgres(store), me, contest, config).await
     }
 
     /// Uses a pool of your own, of `incumbent::sqlx` (sqlx 0.9). Elections keep one of its
@@ -96,33 +98,36 @@ impl Backend {
     /// must be there, else this is [`Error::SchemaMissing`].
     #[cfg(feature = "mysql")]
     pub async fn with_mysql_pool(pool: sqlx::MySqlPool, config: &Config) -> Result<Backend, Error> {
-        let (timing, me) = (config.timing()?, candidate(config)?);
+        let (contest, me) = (config.contest()?, candidate(config)?);
         let manner = Manner { contends: true, single_writer: config.single_writer };
-        let store = crate::mysql::Store::with_pool(pool, me.clone(), &timing, manner).await?;
-        Backend::start(Store::Mysql(store), me, timing, config).await
+        let store =
+            crate::mysql::Store::with_pool(pool, me.clone(), &contest.timing, manner).await?;
+        Backend::start(Store::Mysql(store), me, contest, config).await
     }
 
     async fn open_store(url: &str, config: &Config, create: bool) -> Result<Backend, Error> {
-        let target = Target::parse(url)?;
-        let (timing, me) = (config.timing()?, candidate(config)?);
+        let (target, protocol) = Target::with_protocol(url)?;
+        let config = &config.agreeing_with(protocol)?;
+        let (contest, me) = (config.contest()?, candidate(config)?);
         let manner = Manner { contends: create, single_writer: config.single_writer };
-        let store = Store::open(target, me.clone(), &timing, manner).await?;
-        Backend::start(store, me, timing, config).await
+        let store = Store::open(target, me.clone(), &contest.timing, manner).await?;
+        Backend::start(store, me, contest, config).await
     }
 
     async fn start(
         mut store: Store,
         me: CandidateId,
-        timing: Timing,
+        contest: Contest,
         config: &Config,
     ) -> Result<Backend, Error> {
+        let timing = contest.timing;
         let round_trip = store.round_trip().await?;
-        timing.fits_round_trip(round_trip.0, round_trip.1)?;
+        contest.at_its_slowest().fits_round_trip(round_trip.0, round_trip.1)?;
         let history = config.history.as_deref();
         let history = history.map(|path| Writer::open(path, me.clone())).transpose()?;
         let bell = store.bell(round_trip.0, timing.beat());
         let driver = Driver::start(store, bell, me.clone(), timing.timeout(), history);
-        Ok(Backend { me, timing, round_trip, driver })
+        Ok(Backend { me, contest, round_trip, driver })
     }
 
     /// Who this process is.
@@ -132,20 +137,26 @@ impl Backend {
 
     /// The timings of elections opened from here.
     pub fn timing(&self) -> &Timing {
-        &self.timing
+        &self.contest.timing
     }
 
     /// Opens an election with the timings of this backend.
     pub async fn election(&self, name: &str) -> Result<Election, Error> {
-        self.election_with(name, self.timing).await
+        self.enter(name, self.contest.clone()).await
     }
 
-    /// Opens an election with timings of its own.
+    /// Opens an election with timings of its own. In an election with a roster its lease is as many
+    /// rounds as elsewhere, each in proportion.
     pub async fn election_with(&self, name: &str, timing: Timing) -> Result<Election, Error> {
+        self.enter(name, self.contest.with_timing(timing)?).await
+    }
+
+    async fn enter(&self, name: &str, contest: Contest) -> Result<Election, Error> {
         let name = ElectionName::new(name)?;
-        timing.fits_round_trip(self.round_trip.0, self.round_trip.1)?;
+        let timing = contest.timing;
+        contest.at_its_slowest().fits_round_trip(self.round_trip.0, self.round_trip.1)?;
         let (done, entered) = oneshot::channel();
-        self.send(Command::Enter { election: name.clone(), timing, done })?;
+        self.send(Command::Enter { election: name.clone(), contest, done })?;
         entered.await.map_err(|_| Error::Closed)??;
         Ok(Election::new(name, timing, self.clone()))
     }
@@ -167,6 +178,13 @@ impl Backend {
     pub async fn terms(&self, election: &str, most: u32) -> Result<Vec<TermRecord>, Error> {
         let election = ElectionName::new(election)?;
         self.ask(|done| Errand::Terms { election, most, done }).await
+    }
+
+    /// Everybody in line for an election that is held by rounds, lowest id first: the whole roster,
+    /// read at this moment. An election that is not has nobody in line.
+    pub async fn members(&self, election: &str) -> Result<Roster, Error> {
+        let election = ElectionName::new(election)?;
+        self.ask(|done| Errand::Roster { election, done }).await
     }
 
     /// Ends the present term, so that a new election follows. The deposed leader cannot renew; it

@@ -60,8 +60,8 @@ pub struct Doctor;
 impl Doctor {
     /// Examines what a URL names, for candidates with these settings. Takes one or two seconds.
     pub async fn examine(url: &str, config: &Config) -> Result<Checkup, Error> {
-        let target = Target::parse(url)?;
-        let timing = config.timing()?;
+        let (target, protocol) = Target::with_protocol(url)?;
+        let timing = config.agreeing_with(protocol)?.timing()?;
         #[cfg(any(feature = "postgres", feature = "mysql"))]
         let manner = Manner { contends: true, single_writer: config.single_writer };
         match target {

@@ -14,11 +14,9 @@ mod work;
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
 
+use incumbent_protocol::candidacy::{Effect, Input, Ticket};
 use incumbent_protocol::history::Event;
 use incumbent_protocol::identity::{CandidateId, ElectionName};
-use incumbent_protocol::lease::candidacy::{Effect, Input, Ticket};
-use incumbent_protocol::lease::request::Request;
-use incumbent_protocol::rules::Timing;
 use incumbent_protocol::time::{HeardAt, Time};
 use tokio::sync::{mpsc, oneshot};
 use tracing::warn;
@@ -28,6 +26,7 @@ use self::seat::{Seat, Surroundings};
 use self::work::{Finished, Running, finish, run_errand, run_round};
 use crate::bell::{Bell, Ring};
 use crate::clock::{self, JumpDetector};
+use crate::config::Contest;
 use crate::error::{Error, Retry};
 use crate::history::Writer;
 use crate::lock::SharedLock;
@@ -43,6 +42,9 @@ const JUMP_TOLERANCE: Duration = Duration::from_millis(250);
 
 pub(crate) struct Driver {
     me: CandidateId,
+    /// Before the lock, so that a driver that is dropped writes its last line while others can still
+    /// see that it lives.
+    history: Option<Writer>,
     default_timeout: Duration,
     commands: mpsc::UnboundedReceiver<Command>,
     handles: mpsc::WeakUnboundedSender<Command>,
@@ -54,7 +56,6 @@ pub(crate) struct Driver {
     lock: SharedLock,
     bell: Bell,
     jumps: JumpDetector,
-    history: Option<Writer>,
     trouble: bool,
     /// Whether the last piece of work was a round.
     looked: bool,
@@ -113,7 +114,7 @@ impl Driver {
         if let Some((_, waiting)) = self.closing.take() {
             // If the store could not be told, the free lock will tell.
             if let Some(lock) = self.lock.get()
-                && self.seats.values().all(Seat::has_let_go)
+                && self.seats.values().all(|seat| seat.has_let_go() && seat.has_left())
             {
                 lock.leave();
             }
@@ -168,13 +169,11 @@ impl Driver {
             return;
         };
         // Renewals and resignations go first; those who only look take turns with people.
-        let presses = |(_, ask): &(Ticket, Ask)| {
-            matches!(ask.request, Request::Renew(_) | Request::Resign(_))
-        };
+        let presses = |(_, ask): &(Ticket, Ask)| ask.presses();
         let people = self.due.is_empty() || (self.looked && !self.due.iter().any(presses));
         if people && let Some(errand) = self.errands.pop_front() {
             // An errand must not keep the election with the shortest lease waiting.
-            let limits = self.seats.values().map(|seat| seat.timing.timeout());
+            let limits = self.seats.values().map(Seat::timeout);
             let limit = limits.chain([self.default_timeout]).min();
             let limit = limit.unwrap_or(self.default_timeout);
             self.looked = false;
@@ -183,8 +182,11 @@ impl Driver {
         }
         self.looked = true;
         let asks = std::mem::take(&mut self.due);
-        let limits = asks.iter().filter_map(|(_, ask)| self.seats.get(&ask.election));
-        let limit = limits.map(|seat| seat.timing.timeout()).min().unwrap_or(self.default_timeout);
+        // A round that is given up costs the connection: nobody does so without need.
+        let urgent = asks.iter().any(presses) || self.seats.values().any(Seat::leads);
+        let seats = asks.iter().filter_map(|(_, ask)| self.seats.get(&ask.election));
+        let limits = seats.map(|seat| if urgent { seat.timeout() } else { seat.patience() });
+        let limit = limits.min().unwrap_or(self.default_timeout);
         self.running = Some(Box::pin(run_round(store, asks, limit)));
     }
 
@@ -228,8 +230,11 @@ impl Driver {
             return self.close(now, None);
         };
         match command {
-            Command::Enter { election, timing, done } => {
-                let _ = done.send(self.enter(election, timing, now));
+            Command::Enter { election, contest, done } => {
+                let _ = done.send(self.enter(election, &contest, now));
+            }
+            Command::Rank { election, done } => {
+                self.seat(&election, |seat| drop(done.send(seat.rank(now))));
             }
             Command::Office(errand) => self.errands.push_back(errand),
             Command::Close { done } => self.close(now, Some(done)),
@@ -262,12 +267,12 @@ impl Driver {
         }
     }
 
-    fn enter(&mut self, election: ElectionName, timing: Timing, now: Time) -> Result<(), Error> {
+    fn enter(&mut self, election: ElectionName, contest: &Contest, now: Time) -> Result<(), Error> {
         let seat = self
             .seats
             .entry(election.clone())
-            .or_insert_with(|| Seat::new(election, self.me.clone(), timing, now));
-        if seat.timing == timing {
+            .or_insert_with(|| Seat::new(election, self.me.clone(), contest.clone(), now));
+        if seat.contest == *contest {
             Ok(())
         } else {
             Err(Error::OtherTiming { election: seat.election.to_string() })
@@ -314,7 +319,7 @@ impl Driver {
             return false;
         };
         let quiet = self.running.is_none() && self.errands.is_empty() && self.due.is_empty();
-        let let_go = self.seats.values().all(Seat::has_let_go);
+        let let_go = self.seats.values().all(|seat| seat.has_let_go() && seat.has_left());
         (quiet && let_go) || clock::now() >= *until
     }
 

@@ -7,6 +7,7 @@
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
+use incumbent_protocol::candidacy::Rank;
 use incumbent_protocol::identity::ElectionName;
 use incumbent_protocol::lease::row::Leader;
 use incumbent_protocol::rules::Timing;
@@ -19,6 +20,7 @@ use crate::driver::Command;
 use crate::error::Error;
 use crate::leadership::Leadership;
 use crate::observe::{Changes, Feed, Queue};
+use crate::store::roster::Roster;
 
 /// One election of a backend, seen from this process. Cheap to clone.
 #[derive(Clone, Debug)]
@@ -143,6 +145,19 @@ impl Election {
     /// Who leads at this moment, to the best of the store's knowledge.
     pub async fn leader(&self) -> Result<Option<Leader>, Error> {
         Ok(self.status().await?.leader().cloned())
+    }
+
+    /// Everybody in line, if the election is held by rounds; read from the store at this moment.
+    pub async fn members(&self) -> Result<Roster, Error> {
+        self.backend.members(self.name.as_str()).await
+    }
+
+    /// Where this process is in line and how fresh that knowledge is, without asking the store;
+    /// `None` if the election is not held by rounds.
+    pub async fn rank(&self) -> Result<Option<Rank>, Error> {
+        let (done, rank) = oneshot::channel();
+        self.backend.send(Command::Rank { election: self.name.clone(), done })?;
+        rank.await.map_err(|_| Error::Closed)
     }
 
     /// How the election stands at this moment.

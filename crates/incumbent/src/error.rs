@@ -49,6 +49,14 @@ pub enum Error {
     /// The timings do not fit together. *Standing:* none. *Retry:* after a change.
     #[error(transparent)]
     Timing(#[from] TimingError),
+    /// A setting that cannot be used as it is. *Standing:* none. *Retry:* after a change.
+    #[error("cannot use this {setting}: {problem}")]
+    Setting {
+        /// Which.
+        setting: &'static str,
+        /// What is wrong, and what would be right.
+        problem: String,
+    },
     /// The same election is open in this process with other timings. *Standing:* none. *Retry:*
     /// after a change.
     #[error("the election {election:?} is already open in this process with other timings")]

@@ -43,6 +43,31 @@
 //! [`Error::SchemaMissing`]. Pools of your own are those of sqlx 0.9, which is re-exported as
 //! `incumbent::sqlx`, so that both sides mean the same types.
 //!
+//! # Protocols
+//!
+//! [`Protocol::Lease`] is the default: one row per election, and whoever first sees it free takes it.
+//! [`Protocol::Rounds`] keeps a roster beside it: every candidate beats once a round, the lowest in
+//! line leads, everybody can be listed, and the round time adapts to how many keep up. Promises,
+//! tokens and fenced transactions are the same, but for how long a failover takes.
+//!
+//! ```
+//! # async fn example() -> Result<(), incumbent::Error> {
+//! # let folder = tempfile::tempdir().unwrap();
+//! # let url = format!("sqlite://{}/elections.db?protocol=rounds", folder.path().display());
+//! use incumbent::{Backend, Config, Position};
+//!
+//! let config = Config::new().name("host-1").address("10.0.0.1:8080").label("zone", "north");
+//! let backend = Backend::open_with(&url, &config).await?;
+//! let election = backend.election("billing").await?;
+//! let leadership = election.campaign().await?;
+//! let roster = election.members().await?;
+//! assert_eq!(roster.members[0].position, Position::Leader);
+//! assert_eq!(roster.members[0].address.as_deref(), Some("10.0.0.1:8080"));
+//! # leadership.resign().await?;
+//! # Ok(()) }
+//! # tokio::runtime::Runtime::new().unwrap().block_on(example()).unwrap();
+//! ```
+//!
 //! # Layout
 //!
 //! | module | noun |
@@ -108,10 +133,13 @@ mod url;
 /// The database driver whose pools and connections this library takes.
 pub use sqlx;
 
+pub use incumbent_protocol::candidacy::Rank;
 pub use incumbent_protocol::identity::{CandidateId, CandidateName, ElectionName, NameError};
 pub use incumbent_protocol::lease::order::{Decree, OrderError};
 pub use incumbent_protocol::lease::request::Refusal;
 pub use incumbent_protocol::lease::row::{Leader, Record, Sight, State};
+pub use incumbent_protocol::rounds::pace::{Pace, Pacing};
+pub use incumbent_protocol::rounds::register::MemberId;
 pub use incumbent_protocol::rules::{Expiry, Rules, Timing, TimingError};
 pub use incumbent_protocol::standing::{Reason, Standing};
 pub use incumbent_protocol::term::{Term, Token};
@@ -119,7 +147,7 @@ pub use incumbent_protocol::time::StoreTime;
 
 pub use self::backend::{Backend, Status};
 pub use self::clock::lease_clock_nanos;
-pub use self::config::{Config, DEFAULT_LEASE};
+pub use self::config::{Config, DEFAULT_LEASE, DEFAULT_ROUND_LIMIT, Protocol};
 pub use self::doctor::Doctor;
 pub use self::doctor::checkup::{Bound, Checkup};
 pub use self::doctor::finding::{Finding, Verdict};
@@ -133,4 +161,5 @@ pub use self::leadership::Leadership;
 pub use self::observe::{Change, Changes};
 pub use self::schema::{Applied, Schema};
 pub use self::store::office::TermRecord;
+pub use self::store::roster::{Member, Position, Roster};
 pub use self::url::redacted;

@@ -43,7 +43,12 @@ impl Dialect for My {
                 include_str!("mysql/guard.sql"),
             ],
         },
+        Step {
+            version: 3,
+            statements: &[include_str!("mysql/protocol.sql"), include_str!("mysql/rounds.sql")],
+        },
     ];
+    const SHARE: &'static str = "LOCK IN SHARE MODE";
     const NOW: &'static str = "TIMESTAMPDIFF(MICROSECOND, '1970-01-01 00:00:00', UTC_TIMESTAMP(6))";
     // The server, and when the table was made (each restore makes it anew).
     const LINEAGE: &'static str =

@@ -9,9 +9,12 @@ use std::collections::VecDeque;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
+use std::time::Duration;
 
 use futures_core::Stream;
+use incumbent_protocol::identity::CandidateId;
 use incumbent_protocol::lease::row::Leader;
+use incumbent_protocol::rounds::register::MemberId;
 use incumbent_protocol::standing::Reason;
 use incumbent_protocol::term::Term;
 use tokio::sync::mpsc;
@@ -65,6 +68,35 @@ pub enum Change {
     },
     /// The store answers again.
     Well,
+    /// This process has a place in the line of a roster.
+    Joined {
+        /// Which; lower ones go first.
+        id: MemberId,
+    },
+    /// This process was taken off the roster, and joins it anew.
+    Evicted {
+        /// Which place it had.
+        id: MemberId,
+    },
+    /// Rounds last longer or shorter than before.
+    Paced {
+        /// How long.
+        round: Duration,
+    },
+    /// A candidate came to the roster. Told to whoever leads.
+    Came {
+        /// Which place it has.
+        id: MemberId,
+        /// Who.
+        who: CandidateId,
+    },
+    /// A candidate was found dead and taken off the roster. Told once, to whoever leads.
+    Died {
+        /// Which place it had.
+        id: MemberId,
+        /// Who.
+        who: CandidateId,
+    },
 }
 
 /// Ordered changes of one election; ends when the backend is closed.
@@ -174,6 +206,8 @@ fn thin(waiting: &mut VecDeque<Change>) {
         waiting.iter().rposition(|c| matches!(c, Change::Trouble { .. } | Change::Well));
     let last_doubt =
         waiting.iter().rposition(|c| matches!(c, Change::Unsure { .. } | Change::Resumed { .. }));
+    let all = waiting.len();
+    let last_pace = waiting.iter().rposition(|c| matches!(c, Change::Paced { .. }));
     let gained: Vec<Term> = of(waiting, |c| match c {
         Change::Gained { term } => Some(*term),
         _ => None,
@@ -192,7 +226,14 @@ fn thin(waiting: &mut VecDeque<Change>) {
             Change::Trouble { .. } | Change::Well => Some(here) == last_trouble,
             Change::Gained { term } | Change::Lost { term, .. } => !unread(term),
             Change::Unsure { .. } | Change::Resumed { .. } => Some(here) == last_doubt,
+            Change::Paced { .. } => Some(here) == last_pace,
             Change::WentBack { .. } => false,
+            // Each is told once, and matters to whoever cleans up after the dead; but a reader that
+            // never comes must not fill the memory.
+            Change::Joined { .. }
+            | Change::Evicted { .. }
+            | Change::Came { .. }
+            | Change::Died { .. } => here + WAITING_MAX / 2 >= all,
         }
     });
 }

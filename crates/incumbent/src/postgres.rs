@@ -42,7 +42,9 @@ impl Dialect for Pg {
     const STEPS: &'static [Step] = &[
         Step { version: 1, statements: &[include_str!("postgres/tables.sql")] },
         Step { version: 2, statements: &[include_str!("postgres/guard.sql")] },
+        Step { version: 3, statements: &[include_str!("postgres/rounds.sql")] },
     ];
+    const SHARE: &'static str = "FOR SHARE";
     const NOW: &'static str = "(extract(epoch FROM clock_timestamp()) * 1000000)::bigint";
     // The cluster, its timeline (each promotion begins another), and the file of the table (each
     // restore makes another).

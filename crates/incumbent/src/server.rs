@@ -13,10 +13,19 @@
 //! | [`row`] | reading rows into `Snapshot`s |
 //! | [`mod@write`] | writing what a decision says |
 //! | [`round`] | what is done for a round and for operators |
+//! | [`register`] | reading and writing the registers of a roster |
+//! | [`beat`] | the rounds of followers and leaders, as one message |
+//! | [`rounds`] | rounds of elections with a roster |
+//! | `mirror` | tests that hold that message against the decision |
 
+mod beat;
 pub(crate) mod dialect;
 pub(crate) mod fit;
+#[cfg(all(test, feature = "postgres", feature = "mysql"))]
+mod mirror;
+mod register;
 mod round;
+mod rounds;
 mod row;
 pub(crate) mod schema;
 mod write;

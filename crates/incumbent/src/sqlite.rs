@@ -14,11 +14,13 @@
 //! | [`mod@trouble`] | what an error of SQLite means |
 //! | [`row`] | reading a row into a `Snapshot` |
 //! | [`mod@write`] | writing what a decision says |
+//! | [`register`] | reading and writing the registers of a roster |
 //! | [`round`] | what is done for a round and for operators |
 
 mod file;
 mod place;
 pub(crate) mod probe;
+mod register;
 mod round;
 mod row;
 pub(crate) mod schema;

@@ -8,9 +8,11 @@
 //! | [`arbiter`] | the seam: what each kind of database must do |
 //! | [`round`] | one round of all elections |
 //! | [`office`] | what operators and onlookers ask |
+//! | [`roster`] | who takes part, for people |
 
 pub(crate) mod arbiter;
 pub(crate) mod office;
+pub(crate) mod roster;
 pub(crate) mod round;
 
 use std::time::Duration;
@@ -22,6 +24,7 @@ use incumbent_protocol::rules::Timing;
 
 use self::arbiter::Arbiter;
 use self::office::{TermRecord, Warrant};
+use self::roster::Roster;
 use self::round::{Answer, Ask};
 use crate::bell::Bell;
 use crate::error::Error;
@@ -141,6 +144,12 @@ impl Store {
     /// Carries out an order, if the protocol allows it.
     pub(crate) async fn carry_out(&mut self, warrant: &Warrant) -> Result<Decree, Error> {
         each!(self, store => office::carry_out(store, warrant).await)
+    }
+
+    /// Everybody in line for an election.
+    pub(crate) async fn roster(&mut self, election: &ElectionName) -> Result<Roster, Error> {
+        let found = each!(self, store => store.roster(election).await)?;
+        Ok(Roster::new(election.clone(), found))
     }
 
     /// Statements run so far.

@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 #[cfg(any(feature = "postgres", feature = "mysql"))]
 use std::str::FromStr;
 
+use crate::config::Protocol;
 use crate::error::Error;
 #[cfg(any(feature = "postgres", feature = "mysql"))]
 use crate::server::dialect::Dialect;
@@ -40,7 +41,34 @@ const POSTGRES: [&str; 9] =
 const MYSQL: [&str; 6] = ["ssl-mode", "ssl-ca", "ssl-cert", "ssl-key", "socket", "galera"];
 
 impl Target {
+    /// What a URL names, and by which protocol elections are held there, if it says so.
+    pub(crate) fn with_protocol(url: &str) -> Result<(Target, Option<Protocol>), Error> {
+        let Some((bare, options)) = url.rsplit_once('?') else {
+            return Ok((Target::parse_bare(url)?, None));
+        };
+        let (ours, theirs): (Vec<_>, Vec<_>) =
+            options.split('&').partition(|option| option.starts_with("protocol="));
+        let protocol = match ours.as_slice() {
+            [] => return Ok((Target::parse_bare(url)?, None)),
+            [one] => one.trim_start_matches("protocol=").parse::<Protocol>(),
+            _ => {
+                let problem = "the protocol is given twice".to_owned();
+                return Err(Error::Url { url: redacted(url), problem });
+            }
+        };
+        let wrong = |error: Error| Error::Url { url: redacted(url), problem: error.to_string() };
+        let protocol = protocol.map_err(wrong)?;
+        let rest = theirs.join("&");
+        let url = if rest.is_empty() { bare.to_owned() } else { format!("{bare}?{rest}") };
+        Ok((Target::parse_bare(&url)?, Some(protocol)))
+    }
+
+    /// What a URL names.
     pub(crate) fn parse(url: &str) -> Result<Target, Error> {
+        Target::with_protocol(url).map(|(target, _)| target)
+    }
+
+    fn parse_bare(url: &str) -> Result<Target, Error> {
         let wrong = |problem: String| Error::Url { url: redacted(url), problem };
         match url.split_once(':') {
             Some(("sqlite" | "file", rest)) => {

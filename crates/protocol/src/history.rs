@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::identity::{CandidateId, ElectionName};
 use crate::lease::request::Opening;
+use crate::rounds::register::MemberId;
 use crate::standing::Reason;
 use crate::term::Term;
 use crate::time::Time;
@@ -106,6 +107,48 @@ pub enum Event {
         /// Under which number.
         #[serde(default, deserialize_with = "read::any_term")]
         term: Option<Term>,
+    },
+    /// It has a place in the line of a roster.
+    Joined {
+        /// In which election.
+        election: ElectionName,
+        /// Which place.
+        id: MemberId,
+        /// In which life of VARS: ids of two lives have nothing to do with each other.
+        #[serde(default)]
+        life: u64,
+    },
+    /// Its place in line was taken from it.
+    Evicted {
+        /// In which election.
+        election: ElectionName,
+        /// Which place.
+        id: MemberId,
+    },
+    /// It saw that rounds last longer or shorter than before.
+    Paced {
+        /// In which election.
+        election: ElectionName,
+        /// How long a round is, in microseconds.
+        round_us: u64,
+    },
+    /// As a leader, it saw a candidate come to the roster.
+    Came {
+        /// In which election.
+        election: ElectionName,
+        /// Which place it has.
+        id: MemberId,
+        /// Who.
+        who: CandidateId,
+    },
+    /// As a leader, it took a candidate off the roster.
+    Buried {
+        /// In which election.
+        election: ElectionName,
+        /// Which place it had.
+        id: MemberId,
+        /// Who.
+        who: CandidateId,
     },
     /// It stops writing, of its own accord.
     Closed,
@@ -235,6 +278,11 @@ impl Event {
             | Event::Committed { election, .. }
             | Event::Concluded { election, .. }
             | Event::Rewound { election, .. }
+            | Event::Joined { election, .. }
+            | Event::Evicted { election, .. }
+            | Event::Paced { election, .. }
+            | Event::Came { election, .. }
+            | Event::Buried { election, .. }
             | Event::Healed { election, .. } => Some(election),
             Event::Opened { .. }
             | Event::Closed

@@ -16,9 +16,7 @@
 //! | [`row`] | what a store keeps about an election, and what it answers |
 //! | [`request`] | what a candidate asks of a store, each with the pure decision that the store runs |
 //! | [`order`] | what an operator asks of a store |
-//! | [`candidacy`] | the state machine of one candidate in one election |
 
-pub mod candidacy;
 pub mod order;
 pub mod request;
 pub mod row;

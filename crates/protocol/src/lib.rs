@@ -14,6 +14,8 @@
 //! | [`standing`] | what a candidate is, and why that changed |
 //! | [`protocol`] | the five methods that all protocols share |
 //! | [`lease`] | the `lease` protocol: one row per election |
+//! | [`rounds`] | the `rounds` protocol: registers and a roster |
+//! | [`candidacy`] | the state machine of one candidate in one election, by either protocol |
 //! | [`history`] | the record of transitions that checkers read |
 //!
 //! # The contract
@@ -23,7 +25,7 @@
 //!
 //! ```
 //! use incumbent_protocol::identity::{CandidateId, CandidateName, Incarnation};
-//! use incumbent_protocol::lease::candidacy::{Candidacy, Effect, Input, Notice, Wish};
+//! use incumbent_protocol::candidacy::{Candidacy, Effect, Input, Notice, Wish};
 //! use incumbent_protocol::lease::request::{Done, Request};
 //! use incumbent_protocol::lease::row::Snapshot;
 //! use incumbent_protocol::outcome::Outcome;
@@ -53,6 +55,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+pub mod candidacy;
 pub mod history;
 pub mod identity;
 pub mod lease;
@@ -61,6 +64,7 @@ pub mod outcome;
 #[doc(hidden)]
 pub mod planted;
 pub mod protocol;
+pub mod rounds;
 pub mod rules;
 pub mod standing;
 pub mod term;

@@ -28,23 +28,23 @@ pub struct View {
     pub replaced: Option<StoreTime>,
 }
 
-/// A view and the instant it was first heard.
+/// A view and the instant it was first heard. What is viewed is an election, or one row of a roster.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Observation {
-    view: View,
+pub struct Observation<V = View> {
+    view: V,
     since: HeardAt,
     /// Stays zero: only a mistake on purpose counts reads.
     reads: u32,
 }
 
-impl Observation {
+impl<V: Clone + PartialEq> Observation<V> {
     /// The first time anything was heard.
-    pub const fn first(view: View, heard_at: HeardAt) -> Self {
+    pub const fn first(view: V, heard_at: HeardAt) -> Self {
         Observation { view, since: heard_at, reads: 0 }
     }
 
     /// Takes another answer. Only a changed view starts the time anew.
-    pub fn hear(&mut self, view: View, heard_at: HeardAt) {
+    pub fn hear(&mut self, view: V, heard_at: HeardAt) {
         if self.view != view {
             *self = Observation::first(view, heard_at);
         }
@@ -53,9 +53,9 @@ impl Observation {
         }
     }
 
-    /// The mark that has stood since it was first heard.
-    pub const fn mark(&self) -> Mark {
-        self.view.mark
+    /// What has stood since it was first heard.
+    pub const fn view(&self) -> &V {
+        &self.view
     }
 
     /// When the mark will have stood for `patience`.
@@ -67,9 +67,9 @@ impl Observation {
     }
 
     /// The belief, if `patience` has passed, that whoever set the mark is gone.
-    pub fn suspect(&self, now: Time, patience: Duration) -> Option<Suspicion> {
+    pub fn suspect(&self, now: Time, patience: Duration) -> Option<Suspicion<V>> {
         (now >= self.ripe_at(patience)).then(|| Suspicion {
-            view: self.view,
+            view: self.view.clone(),
             stood: if self.reads > 0 { patience } else { now.since(self.since.time()) },
         })
     }
@@ -77,15 +77,20 @@ impl Observation {
 
 /// Evidence that a mark stood still for so long on one clock. Only an [`Observation`] makes one.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Suspicion {
-    view: View,
+pub struct Suspicion<V = View> {
+    view: V,
     stood: Duration,
 }
 
-impl Suspicion {
+impl<V: PartialEq> Suspicion<V> {
     /// Whether it speaks of this view and of at least so long a time.
-    pub fn covers(&self, view: View, patience: Duration) -> bool {
-        self.view == view && self.stood >= patience
+    pub fn covers(&self, view: &V, patience: Duration) -> bool {
+        self.view == *view && self.stood >= patience
+    }
+
+    /// What it speaks of.
+    pub const fn view(&self) -> &V {
+        &self.view
     }
 }
 
@@ -129,9 +134,9 @@ mod tests {
     fn a_suspicion_speaks_of_one_mark_only() {
         let suspicion = Observation::first(mark(1), heard(0)).suspect(at(100), LEASE);
         let suspicion = suspicion.expect("ripe");
-        assert!(suspicion.covers(mark(1), LEASE));
-        assert!(!suspicion.covers(mark(2), LEASE));
-        assert!(!suspicion.covers(mark(1), LEASE * 2));
+        assert!(suspicion.covers(&mark(1), LEASE));
+        assert!(!suspicion.covers(&mark(2), LEASE));
+        assert!(!suspicion.covers(&mark(1), LEASE * 2));
     }
 
     #[test]
@@ -140,6 +145,6 @@ mod tests {
         let mut observation = Observation::first(new(1), heard(10));
         observation.hear(new(2), heard(100));
         assert_eq!(observation.suspect(at(199), LEASE), None);
-        assert!(observation.suspect(at(200), LEASE).is_some_and(|s| !s.covers(new(1), LEASE)));
+        assert!(observation.suspect(at(200), LEASE).is_some_and(|s| !s.covers(&new(1), LEASE)));
     }
 }

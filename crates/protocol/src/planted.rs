@@ -34,6 +34,10 @@ pub enum Bug {
     JumpIgnored,
     /// A late answer brings back a lease that was lost.
     LeaseRevived,
+    /// A candidate that was evicted takes its old place in line again.
+    EvictedKeepsId,
+    /// A shorter round is in force as soon as it is wished for.
+    ShrunkAtOnce,
 }
 
 impl Bug {
@@ -48,6 +52,8 @@ impl Bug {
         Bug::SameName,
         Bug::JumpIgnored,
         Bug::LeaseRevived,
+        Bug::EvictedKeepsId,
+        Bug::ShrunkAtOnce,
     ];
 
     /// The word used in commands and ledgers.
@@ -62,6 +68,8 @@ impl Bug {
             Bug::SameName => "same_name",
             Bug::JumpIgnored => "jump_ignored",
             Bug::LeaseRevived => "lease_revived",
+            Bug::EvictedKeepsId => "evicted_keeps_id",
+            Bug::ShrunkAtOnce => "shrunk_at_once",
         }
     }
 }

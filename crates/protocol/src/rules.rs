@@ -27,6 +27,9 @@ pub enum Expiry {
     /// has just arrived need not wait. Trusts, in addition, that the database's clock never steps
     /// forward.
     Database,
+    /// The challenger's own, as with [`Expiry::Observed`], and only the first in line of a roster
+    /// challenges: the `rounds` protocol.
+    Rounds,
 }
 
 impl Expiry {
@@ -35,13 +38,16 @@ impl Expiry {
         match self {
             Expiry::Observed => "observed",
             Expiry::Database => "database",
+            Expiry::Rounds => "rounds",
         }
     }
 
     /// What a user of this rule relies on, in one sentence.
     pub const fn trusts(self) -> &'static str {
         match self {
-            Expiry::Observed => "trusts that clocks run at nearly the same rate; no offset matters",
+            Expiry::Observed | Expiry::Rounds => {
+                "trusts that clocks run at nearly the same rate; no offset matters"
+            }
             Expiry::Database => {
                 "trusts that the database's wall clock never steps forward, and that clocks run at nearly the same rate"
             }
@@ -62,6 +68,7 @@ impl FromStr for Expiry {
         match word {
             "observed" => Ok(Expiry::Observed),
             "database" => Ok(Expiry::Database),
+            "rounds" => Ok(Expiry::Rounds),
             _ => Err(TimingError::Expiry(word.to_owned())),
         }
     }
@@ -116,6 +123,17 @@ impl Rules {
         self.expiry
     }
 
+    /// Rules that follow from a pace, which was checked as a whole.
+    pub(crate) const fn paced(lease: Duration, margin: Duration) -> Self {
+        Rules { lease, margin, expiry: Expiry::Rounds }
+    }
+
+    /// Whether a candidate that keeps these rules may contend with one that keeps the others. What a
+    /// roster must agree on is in VARS; its lease changes with its pace.
+    pub fn agree_with(&self, others: &Rules) -> bool {
+        self == others || (self.expiry == Expiry::Rounds && others.expiry == Expiry::Rounds)
+    }
+
     /// How long a leader may rely on one renewal: the lease less the margin.
     pub fn span(&self) -> Duration {
         if planted::is(Bug::NoMargin) {
@@ -125,13 +143,17 @@ impl Rules {
     }
 }
 
-fn whole_micros(span: Duration) -> Duration {
+pub(crate) fn whole_micros(span: Duration) -> Duration {
     Duration::from_micros(u64::try_from(span.as_micros()).unwrap_or(u64::MAX))
 }
 
 impl fmt::Display for Rules {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "lease {:?}, margin {:?}, expiry {}", self.lease, self.margin, self.expiry)
+        let Rules { lease, margin, expiry } = self;
+        match expiry {
+            Expiry::Rounds => write!(f, "lease {lease:?}, margin {margin:?}, protocol rounds"),
+            _ => write!(f, "lease {lease:?}, margin {margin:?}, expiry {expiry}"),
+        }
     }
 }
 
@@ -172,6 +194,15 @@ impl Timing {
         Timing::new(rules, lease / 4, lease / 6, lease / 10)
     }
 
+    /// The same candidate's timings at another pace. A store that needs longer rounds needs longer to
+    /// answer, too; the grace stays.
+    #[must_use]
+    pub(crate) fn paced(&self, rules: Rules, beat: Duration) -> Timing {
+        let share = self.timeout.as_nanos() * beat.as_nanos() / self.beat.as_nanos().max(1);
+        let timeout = Duration::from_nanos(u64::try_from(share).unwrap_or(u64::MAX));
+        Timing { rules, beat, timeout, ..*self }
+    }
+
     /// The shared part.
     pub const fn rules(&self) -> &Rules {
         &self.rules
@@ -197,6 +228,12 @@ impl Timing {
     /// heard of, a lease, and the claim itself. By the clock of the candidate that takes over.
     pub fn failover_bound(&self) -> Duration {
         self.rules.lease + self.beat + self.timeout * 2
+    }
+
+    /// These timings with so much more patience for the store.
+    #[must_use]
+    pub fn patient(&self, timeout: Duration) -> Timing {
+        Timing { timeout: self.timeout.max(timeout), ..*self }
     }
 
     /// Refuses timings that a store with these round trips cannot keep: three short questions, or one
@@ -296,6 +333,37 @@ pub enum TimingError {
         timeout: Duration,
         /// As measured.
         needed: Duration,
+    },
+    /// Too few or too many rounds in a lease.
+    #[error("the round limit is {limit}, but a lease must be {least} to {most} rounds")]
+    RoundLimit {
+        /// As given.
+        limit: u32,
+        /// As required.
+        least: u32,
+        /// As allowed.
+        most: u32,
+    },
+    /// A lease and a round that do not fit each other.
+    #[error(
+        "the lease is {lease:?}, but {limit} rounds of {round:?} are {:?}: leave one of the two out",
+        round.saturating_mul(*limit)
+    )]
+    RoundLease {
+        /// As given.
+        lease: Duration,
+        /// As given.
+        round: Duration,
+        /// As given, or the default.
+        limit: u32,
+    },
+    /// A round that cannot even begin.
+    #[error("the cap is {cap:?}, but rounds begin with {round_time:?} and only grow up to it")]
+    RoundCap {
+        /// As given.
+        cap: Duration,
+        /// As given.
+        round_time: Duration,
     },
     /// Neither of the two rules of expiry.
     #[error("unknown expiry rule {0:?}: use \"observed\" or \"database\"")]

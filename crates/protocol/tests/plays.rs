@@ -93,6 +93,11 @@ plays! {
     a_late_bid_does_not_depose_its_own_sender,
     a_release_is_not_forgotten_when_the_last_renewal_is_refused,
     a_reservation_outlives_an_unused_term_of_another,
+    in_rounds_the_line_moves_up_when_a_leader_dies,
+    in_rounds_an_evicted_candidate_returns_and_the_round_grows,
+    in_rounds_a_graceful_stop_hands_over_at_once,
+    in_rounds_vars_that_are_removed_are_made_anew,
+    in_rounds_another_round_limit_is_refused,
 }
 
 #[test]

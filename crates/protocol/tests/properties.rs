@@ -1,4 +1,4 @@
-//! Properties of the `lease` protocol under arbitrary faults and interleavings.
+//! Properties of the `lease` and `rounds` protocols under arbitrary faults and interleavings.
 //!
 //! Assumes: clocks run within the margin of each other; everything else may go wrong.
 //! Promises: a failing case is printed in its smallest form. `PROPTEST_CASES` and `PROPTEST_RNG_SEED` choose other runs.
@@ -13,8 +13,8 @@ mod tally;
 use std::cell::RefCell;
 
 use chaos::Chaos;
+use incumbent_protocol::candidacy::{Candidacy, Input, Wish};
 use incumbent_protocol::identity::{CandidateId, CandidateName, Incarnation};
-use incumbent_protocol::lease::candidacy::{Candidacy, Input, Wish};
 use incumbent_protocol::protocol::Protocol;
 use incumbent_protocol::rules::Timing;
 use incumbent_protocol::time::Time;
@@ -56,6 +56,36 @@ fn at_most_one_lease_is_valid_at_any_instant_and_a_leader_stands_soon_after_the_
     });
     result.unwrap_or_else(|error| panic!("{error}"));
     tally.borrow().assert_everything_happened();
+}
+
+#[test]
+fn in_rounds_at_most_one_lease_is_valid_and_a_leader_stands_soon_after_the_last_fault() {
+    let tally = RefCell::new(Tally::default());
+    let result = runner().run(&chaos::strategy_in_rounds(), |chaos| {
+        let mut world = chaos.world();
+        chaos.play(&mut world);
+        referee::judge(&world.log).map_err(wrong)?;
+        terms_grow(&world)?;
+        a_leader_stands_soon(&chaos, &mut world)?;
+        nothing_changes_in_peace(&chaos, &mut world)?;
+        referee::judge(&world.log).map_err(wrong)?;
+        tally.borrow_mut().count(&world);
+        Ok(())
+    });
+    result.unwrap_or_else(|error| panic!("{error}"));
+    tally.borrow().assert_everything_happened();
+    tally.borrow().assert_rounds_happened();
+}
+
+#[test]
+fn in_rounds_terms_grow_even_when_the_store_goes_back_or_is_lost() {
+    let result = runner().run(&chaos::strategy_in_rounds_with_a_store_that_goes_back(), |chaos| {
+        let mut world = chaos.world();
+        chaos.play(&mut world);
+        referee::every_gain_has_one_loss(&world.log).map_err(wrong)?;
+        terms_grow(&world)
+    });
+    result.unwrap_or_else(|error| panic!("{error}"));
 }
 
 /// The bound that the timings state for a crash, with round trips as slow as the timeout allows.

@@ -20,6 +20,7 @@ mod fence_order;
 #[cfg(test)]
 mod forge;
 mod grid;
+mod ids_grow;
 mod loss_told_once;
 mod no_idle_change;
 mod no_leader_without_token;
@@ -33,6 +34,7 @@ pub use by_transaction::ByTransaction;
 pub use eventual_leader::EventualLeader;
 pub use fact::{Cast, Clock, Contest, Fact, Who};
 pub use fence_order::FenceOrder;
+pub use ids_grow::IdsGrow;
 pub use loss_told_once::LossToldOnce;
 pub use no_idle_change::NoIdleChange;
 pub use no_leader_without_token::NoLeaderWithoutToken;
@@ -96,6 +98,7 @@ pub struct Judge {
     no_idle_change: NoIdleChange,
     eventual_leader: EventualLeader,
     agreement: Agreement,
+    ids_grow: IdsGrow,
 }
 
 impl Judge {
@@ -124,6 +127,7 @@ impl Judge {
         self.no_idle_change.line(fact);
         self.eventual_leader.line(fact);
         self.agreement.line(fact);
+        self.ids_grow.line(fact);
     }
 
     /// Tells what all of them found.
@@ -147,6 +151,7 @@ impl Judge {
         report.add::<NoIdleChange>(self.no_idle_change, cast);
         report.add::<EventualLeader>(self.eventual_leader, cast);
         report.add::<Agreement>(self.agreement, cast);
+        report.add::<IdsGrow>(self.ids_grow, cast);
         report.violations.sort_by_key(|violation| violation.at);
         report
     }

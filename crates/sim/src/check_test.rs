@@ -52,6 +52,7 @@ fn a_report_to_people_tells_verdicts_gaps_and_stories() {
   no_idle_change           nothing to judge
   eventual_leader          nothing to judge
   agreement                nothing to judge
+  ids_grow                 nothing to judge
 1 line cut short, as killed processes leave them; left out
 at_most_one_lease at 3.000s: at 3.000s both a#0000000a (term 5, valid until 4.000s) and b#0000000b (term 6, valid \
 until 6.000s) hold a valid lease of ledger

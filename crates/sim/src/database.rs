@@ -1,25 +1,29 @@
-//! A simulated database: the rows of all elections, and what can become of them.
+//! A simulated database: the rows and registers of all elections, and what can become of them.
 //!
 //! Assumes: the world calls each method at the instant at which a transaction reads or commits.
 //! Promises: every decision is the shipping one of `incumbent-protocol`; what was committed stays,
 //! except where a rollback or a deletion takes it away on purpose.
 
 use std::collections::{BTreeSet, VecDeque};
+use std::rc::Rc;
 
 use incumbent_protocol::identity::Incarnation;
 use incumbent_protocol::lease::order::{Decree, Order, OrderError};
 use incumbent_protocol::lease::request::{Claim, Denied, Done, Holding, Refusal};
 use incumbent_protocol::lease::row::{Record, Snapshot, State};
 use incumbent_protocol::outcome::Outcome;
+use incumbent_protocol::rounds::registers::Registers;
 use incumbent_protocol::term::Term;
 use incumbent_protocol::time::StoreTime;
 
 use crate::clock::{At, HostClock, Skew, Span};
 
 mod locks;
+mod roster;
 mod table;
 
 pub(crate) use locks::{Key, Locks, Mode, Owner};
+pub(crate) use roster::Reset;
 use table::Table;
 
 /// The wall clock of every database when its world begins, in microseconds since 1970.
@@ -29,17 +33,28 @@ const EPOCH: u64 = 1_700_000_000_000_000;
 #[derive(Debug)]
 pub(crate) struct Database {
     rows: Vec<Option<Record>>,
+    /// VARS and DESCRIPTORS, beside each row. Shared with what is kept for a rollback.
+    registers: Vec<Rc<Registers>>,
     clock: HostClock,
     step: i64,
     /// When the database took the place of another, for rows that were not written since.
     replaced: Vec<Option<StoreTime>>,
     /// Processes that are proved dead.
     proofs: BTreeSet<Incarnation>,
-    /// What rows were before, newest last, as far back as a rollback may go.
-    undo: VecDeque<(At, usize, Option<Record>)>,
+    /// What was there before, newest last, as far back as a rollback may go.
+    undo: VecDeque<Old>,
     keep: Span,
     /// What fenced transactions have written.
     pub(crate) table: Table,
+}
+
+/// What a write replaced: a row and its registers go back together.
+#[derive(Debug)]
+struct Old {
+    at: At,
+    election: usize,
+    record: Option<Record>,
+    registers: Rc<Registers>,
 }
 
 impl Database {
@@ -47,6 +62,7 @@ impl Database {
     pub(crate) fn new(elections: usize, skew: Skew, keep: Span) -> Self {
         Database {
             rows: vec![None; elections],
+            registers: vec![Rc::default(); elections],
             clock: HostClock::new(0, 0, skew),
             step: 0,
             replaced: vec![None; elections],
@@ -158,14 +174,15 @@ impl Database {
         }
     }
 
-    /// Before a row is written.
+    /// Before a row or its registers are written.
     fn remember(&mut self, at: At, election: usize) {
         if self.keep == 0 {
             return;
         }
-        let old = self.rows[election].clone();
-        self.undo.push_back((at, election, old));
-        while self.undo.front().is_some_and(|&(then, ..)| then + self.keep < at) {
+        let (record, registers) =
+            (self.rows[election].clone(), Rc::clone(&self.registers[election]));
+        self.undo.push_back(Old { at, election, record, registers });
+        while self.undo.front().is_some_and(|old| old.at + self.keep < at) {
             self.undo.pop_front();
         }
     }
@@ -174,8 +191,9 @@ impl Database {
     /// itself.
     pub(crate) fn roll_back(&mut self, at: At, by: Span, knows: bool) -> bool {
         let mut lost = false;
-        while let Some((_, election, old)) = self.undo.pop_back_if(|(then, ..)| *then + by > at) {
-            self.rows[election] = old;
+        while let Some(old) = self.undo.pop_back_if(|old| old.at + by > at) {
+            self.rows[old.election] = old.record;
+            self.registers[old.election] = old.registers;
             lost = true;
         }
         self.table.roll_back(at, by);
@@ -189,6 +207,7 @@ impl Database {
     /// The database is deleted and made anew.
     pub(crate) fn delete(&mut self, at: At) {
         self.rows.fill(None);
+        self.registers.fill(Rc::default());
         self.undo.clear();
         self.table.clear();
         let now = self.time(at);

@@ -121,6 +121,10 @@ kinds! {
     GuardCrash = "guard_crash",
     /// All connections to the database are lost at once.
     ConnectionsLost = "connections_lost",
+    /// Somebody deletes the register VARS of an election, or makes it anew, under running candidates.
+    VarsReset = "vars_reset",
+    /// Somebody deletes a row of a roster by hand.
+    RowRemoved = "row_removed",
 }
 
 impl Kind {
@@ -131,8 +135,19 @@ impl Kind {
     pub const fn is_of_election(self) -> bool {
         matches!(
             self,
-            Kind::Hog | Kind::Demote | Kind::TakeoverLive | Kind::TakeoverDead | Kind::Resign
+            Kind::Hog
+                | Kind::Demote
+                | Kind::TakeoverLive
+                | Kind::TakeoverDead
+                | Kind::Resign
+                | Kind::VarsReset
+                | Kind::RowRemoved
         )
+    }
+
+    /// Whether it takes a roster to do something.
+    pub const fn is_of_rounds(self) -> bool {
+        matches!(self, Kind::VarsReset | Kind::RowRemoved)
     }
 
     /// Whether it takes fenced transactions to do something.

@@ -3,10 +3,11 @@
 //! Assumes: nothing.
 //! Promises: a mail that was thrown away is never mistaken for a later one in the same place.
 
-use incumbent_protocol::lease::candidacy::Ticket;
+use incumbent_protocol::candidacy::Ticket;
 use incumbent_protocol::lease::order::Order;
 use incumbent_protocol::lease::request::{Claim, Denied, Done, Request};
 use incumbent_protocol::outcome::Outcome;
+use incumbent_protocol::rounds::register::Scene;
 use incumbent_protocol::term::Term;
 use incumbent_protocol::time::Time;
 
@@ -52,6 +53,8 @@ pub(crate) struct Mail {
     pub(crate) locked: Option<At>,
     /// What the database decided on, before it wrote it.
     pub(crate) claim: Option<Claim>,
+    /// What a round was decided on, before it was written.
+    pub(crate) scene: Option<Box<Scene>>,
     /// When an answer was heard, if its process was stopped before it could take it.
     pub(crate) heard: Option<Time>,
     pub(crate) body: Body,
@@ -111,6 +114,7 @@ mod tests {
             sent: 0,
             locked: None,
             claim: None,
+            scene: None,
             heard: None,
             body: Body::Hog(1),
         };

@@ -1,5 +1,5 @@
-//! Small worlds, explored completely: the shipping `lease` protocol in every order of events within
-//! stated bounds.
+//! Small worlds, explored completely: the shipping `lease` and `rounds` protocols in every order of
+//! events within stated bounds.
 //!
 //! Assumes: time passes in ticks; a process that is due acts at once unless it is paused; the store
 //! takes each request as one step. Everything else happens in any order and at any time: requests
@@ -14,13 +14,13 @@
 //! | [`setup`](Setup) | the bounds of a world |
 //! | [`state`](State) | a world at one moment, and what must be true of it |
 //! | [`seat`](Seat) | one process in it: the protocol, its driver and its user |
-//! | [`store`] | the row, and what requests do to it |
+//! | [`store`] | the row and the registers, and what requests do to them |
 //! | [`step`](Step) | what can happen next |
 //! | [`explore`](explore()) | visits every state |
 //! | [`size`](Size) | which worlds to explore, by how much time there is |
 //! | [`fenced`] | other small worlds: fenced transactions, statement by statement |
 //!
-//! [`Candidacy`]: incumbent_protocol::lease::candidacy::Candidacy
+//! [`Candidacy`]: incumbent_protocol::candidacy::Candidacy
 
 mod explore;
 pub mod fenced;
@@ -33,7 +33,7 @@ pub mod store;
 
 pub use explore::{Hope, Model, ModelReport, SightOf, explore};
 pub use seat::{Flight, Hold, Seat};
-pub use setup::{Budget, Flaw, Setup};
+pub use setup::{Budget, Flaw, Protocol, Setup};
 pub use size::{Size, check_model};
 pub use state::{Sight, State};
 pub use step::Step;

@@ -15,12 +15,15 @@
 //! |---|---|
 //! | [`round`](mod@round) | one round of the loop, line by line, and the variants that differ from print |
 //! | [`timeline`] | processes that take rounds, one after the other, and what is told of them |
+//! | [`shipped`] | the `rounds` protocol that is shipped, in the same world |
 
 pub mod round;
+pub mod shipped;
 pub mod timeline;
 
 pub use round::{Process, Registers, Rule, Told};
-pub use timeline::{Schedule, Timeline, Timer};
+pub use shipped::{Late, Shipped};
+pub use timeline::{Outage, Schedule, Timeline, Timer};
 
 /// How many missed rounds make a suspicion.
 pub const LIMIT: u64 = 2;

@@ -9,6 +9,8 @@ use core::str::FromStr;
 
 use incumbent_protocol::planted::Bug;
 
+use crate::story::Protocol;
+
 /// A mistake.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Plant {
@@ -41,9 +43,30 @@ pub enum Plant {
     UnlockedGuard,
     /// The client takes a fenced transaction of unknown outcome for committed.
     LostCommitAsDone,
+    /// The database decides an exclusive round on what it saw before it waited for the lock, and
+    /// writes without comparing: a snapshot that was taken too early.
+    StaleRoster,
 }
 
 impl Plant {
+    /// All that can be made in the worlds of a protocol, those of the protocol itself first.
+    pub fn of(protocol: Protocol) -> impl Iterator<Item = Plant> {
+        Plant::all().filter(move |plant| plant.fits(protocol))
+    }
+
+    /// Whether it makes a difference in the worlds of a protocol.
+    pub const fn fits(self, protocol: Protocol) -> bool {
+        match protocol {
+            // Only a roster can have these.
+            Protocol::Lease => !matches!(
+                self,
+                Plant::StaleRoster | Plant::Protocol(Bug::EvictedKeepsId | Bug::ShrunkAtOnce)
+            ),
+            // A roster's claims are no bids of their own, and are compared as a whole.
+            Protocol::Rounds => !matches!(self, Plant::UnguardedClaim),
+        }
+    }
+
     /// All of them, those of the protocol first.
     pub fn all() -> impl Iterator<Item = Plant> {
         let here = [
@@ -59,6 +82,7 @@ impl Plant {
             Plant::GuardAtBegin,
             Plant::UnlockedGuard,
             Plant::LostCommitAsDone,
+            Plant::StaleRoster,
         ];
         Bug::ALL.iter().map(|&bug| Plant::Protocol(bug)).chain(here)
     }
@@ -80,6 +104,7 @@ impl Plant {
             Plant::GuardAtBegin => "guard_at_begin",
             Plant::UnlockedGuard => "unlocked_guard",
             Plant::LostCommitAsDone => "lost_commit_as_done",
+            Plant::StaleRoster => "stale_roster",
         }
     }
 

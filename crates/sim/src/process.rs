@@ -4,9 +4,11 @@
 //! Promises: a life ends with a crash and everything that belonged to it ends too; the next life
 //! has the same name and another incarnation.
 
+use incumbent_protocol::candidacy::{Candidacy, Ticket};
 use incumbent_protocol::identity::{CandidateId, CandidateName, Incarnation};
-use incumbent_protocol::lease::candidacy::{Candidacy, Ticket};
 use incumbent_protocol::protocol::Protocol;
+use incumbent_protocol::rounds::pace::Pacing;
+use incumbent_protocol::rounds::register::Profile;
 use incumbent_protocol::rules::Timing;
 use incumbent_protocol::term::Term;
 use incumbent_protocol::time::{AskedAt, Time};
@@ -15,6 +17,23 @@ use crate::clock::{At, HostClock, Skew, Source, Span};
 use crate::fault::Fault;
 use crate::queue::Event;
 use crate::transaction::Transaction;
+
+/// How a candidate is configured.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Manner {
+    pub(crate) timing: Timing,
+    /// How its rounds are, if it takes part in elections with a roster.
+    pub(crate) pacing: Option<Pacing>,
+}
+
+impl Manner {
+    fn candidacy(&self, id: CandidateId) -> Candidacy {
+        match self.pacing {
+            None => Candidacy::new(id, self.timing),
+            Some(pacing) => Candidacy::in_rounds(id, self.timing, pacing, Profile::default()),
+        }
+    }
+}
 
 /// A request under way.
 #[derive(Clone, Copy, Debug)]
@@ -133,7 +152,7 @@ impl Process {
     }
 
     /// Begins a life.
-    pub(crate) fn start(&mut self, now: At, bits: u128, timing: Timing, elections: usize) {
+    pub(crate) fn start(&mut self, now: At, bits: u128, manner: Manner, elections: usize) {
         self.id.incarnation = Incarnation::from_random(bits);
         self.lives.push(self.id.incarnation);
         self.up = true;
@@ -141,7 +160,7 @@ impl Process {
         self.wall_ahead = self.clock.wall_ahead();
         let (id, begun) = (&self.id, self.last);
         let seat = || {
-            let mut candidacy = Candidacy::new(id.clone(), timing);
+            let mut candidacy = manner.candidacy(id.clone());
             candidacy.begin(begun);
             Seat { candidacy, flight: None, held: None, work: Work::default(), transaction: None }
         };

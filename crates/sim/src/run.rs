@@ -14,13 +14,15 @@ use crate::check::Violation;
 use crate::clock::Span;
 use crate::plant::Plant;
 use crate::scribe::Keep;
-use crate::story::Story;
+use crate::story::{Protocol, Story};
 use crate::tally::Tally;
 use crate::world::{self, WorldError};
 
 /// Which worlds to run, and how.
 #[derive(Clone, Debug)]
 pub struct Plan {
+    /// Which protocol they run.
+    pub protocol: Protocol,
     /// One world per seed.
     pub seeds: Range<u64>,
     /// How long each of them runs.
@@ -97,7 +99,7 @@ pub fn run(plan: &Plan, each: impl Fn(u64) + Sync) -> Result<Total, WorldError> 
 }
 
 fn run_one(plan: &Plan, seed: u64) -> Result<Total, WorldError> {
-    let mut story = Story::of_seed(seed, plan.length);
+    let mut story = Story::of(plan.protocol, seed, plan.length);
     story.setting.fenced = plan.fenced;
     let run = world::run(&story, plan.plant, Keep::default())?;
     let violations = run.report.violations;

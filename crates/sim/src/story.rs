@@ -7,6 +7,7 @@
 
 use core::time::Duration;
 
+use incumbent_protocol::rounds::pace::Pacing;
 use incumbent_protocol::rules::{Expiry, Rules, Timing, TimingError};
 use serde::{Deserialize, Serialize};
 
@@ -15,7 +16,10 @@ use crate::fault::{Fault, Kind};
 use crate::random::Random;
 
 mod draw;
+mod protocol;
 mod sense;
+
+pub use protocol::{Protocol, Rounds};
 
 /// How a database runs its transactions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -91,6 +95,9 @@ pub struct Setting {
     /// do not say.
     #[serde(default)]
     pub transactions: Option<Isolation>,
+    /// How the rounds are paced, in an election with a roster. Others do not say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rounds: Option<Rounds>,
     /// How long the whole run takes.
     pub length: Span,
 }
@@ -116,6 +123,22 @@ impl Setting {
         Rules::new(span(lease), span(margin), self.expiry)
     }
 
+    /// The pacing of all candidates, if the election has a roster.
+    pub fn pacing(&self) -> Result<Option<Pacing>, TimingError> {
+        self.rounds.map(|rounds| rounds.pacing(self.lease, self.margin)).transpose()
+    }
+
+    /// The pacing of a candidate that keeps other rules.
+    pub fn odd_pacing(&self) -> Result<Option<Pacing>, TimingError> {
+        let (lease, margin) = (self.lease + self.lease / 4, self.margin + self.margin / 4);
+        self.rounds.map(|rounds| rounds.longer().pacing(lease, margin)).transpose()
+    }
+
+    /// The longest lease that anybody may hold: that of the longest round.
+    pub fn longest_lease(&self) -> Span {
+        self.rounds.map_or(self.lease, |rounds| rounds.cap * u64::from(rounds.limit))
+    }
+
     /// The largest skew that the margin covers: two clocks may then differ by `lease / (lease -
     /// margin)`.
     pub fn skew_bound(&self) -> Skew {
@@ -128,7 +151,7 @@ impl Setting {
     /// How long the end of a run takes, in which nothing goes wrong: time to elect, time to agree,
     /// time to be quiet.
     pub fn calm(&self) -> Span {
-        self.lease * 16
+        self.longest_lease() * 16
     }
 
     /// When everything heals.
@@ -149,13 +172,26 @@ pub struct Story {
 }
 
 impl Story {
-    /// The story of a seed, in a run of that length.
+    /// The story of a seed, in a run of that length, without a roster.
     pub fn of_seed(seed: u64, length: Span) -> Story {
+        Story::of(Protocol::Lease, seed, length)
+    }
+
+    /// The story of a seed for a protocol.
+    pub fn of(protocol: Protocol, seed: u64, length: Span) -> Story {
         let mut random = Random::from_seed(seed ^ 0x1eca_5eed);
         let mut setting = draw::setting(&mut random, length);
         setting.transactions = draw::transactions(&mut Random::from_seed(seed ^ 0x00fe_4ced));
+        if protocol == Protocol::Rounds {
+            draw::rounds(&mut Random::from_seed(seed ^ 0x0000_40b1), &mut setting);
+        }
         let faults = draw::faults(&mut random, &setting);
         Story { seed, setting, faults }
+    }
+
+    /// Which protocol it is of.
+    pub const fn protocol(&self) -> Protocol {
+        if self.setting.rounds.is_some() { Protocol::Rounds } else { Protocol::Lease }
     }
 
     /// The chance that the world draws from while it runs.
@@ -183,11 +219,11 @@ mod tests {
 
     #[test]
     fn every_seed_has_timings_that_work_and_faults_in_order() {
-        for seed in 0..500 {
-            let story = Story::of_seed(seed, HOUR);
-            let setting = &story.setting;
-            assert!(setting.timing().is_ok(), "{seed}");
-            assert!(setting.odd_timing().is_ok(), "{seed}");
+        let stories = |protocol| (0..500).map(move |seed| Story::of(protocol, seed, HOUR));
+        for story in stories(Protocol::Lease).chain(stories(Protocol::Rounds)) {
+            let (seed, setting) = (story.seed, &story.setting);
+            assert!(setting.timing().is_ok() && setting.pacing().is_ok(), "{seed}");
+            assert!(setting.odd_timing().is_ok() && setting.odd_pacing().is_ok(), "{seed}");
             assert!((2..=7).contains(&setting.candidates));
             let round_trip = setting.latency_most * 2 + setting.commit_most;
             let timing = setting.timing().expect("as above");
@@ -211,9 +247,23 @@ mod tests {
 
     #[test]
     fn every_kind_of_fault_is_drawn_by_some_seed() {
-        let stories: Vec<Story> = (0..400).map(|seed| Story::of_seed(seed, HOUR)).collect();
-        for &kind in Kind::ALL {
-            assert!(stories.iter().any(|story| story.has(kind)), "{kind}");
+        for protocol in [Protocol::Lease, Protocol::Rounds] {
+            let stories: Vec<Story> =
+                (0..400).map(|seed| Story::of(protocol, seed, HOUR)).collect();
+            for kind in protocol.kinds() {
+                assert!(stories.iter().any(|story| story.has(kind)), "{protocol}: {kind}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_roster_changes_the_setting_of_a_seed_and_not_its_faults_kind_by_kind() {
+        for seed in 0..50 {
+            let (lease, rounds) =
+                (Story::of_seed(seed, HOUR), Story::of(Protocol::Rounds, seed, HOUR));
+            assert_eq!((lease.protocol(), rounds.protocol()), (Protocol::Lease, Protocol::Rounds));
+            assert_eq!(lease.setting.candidates, rounds.setting.candidates);
+            assert!(lease.faults.iter().all(|fault| !fault.kind.is_of_rounds()), "{seed}");
         }
     }
 }

@@ -8,6 +8,7 @@ use serde::ser::{SerializeMap, Serializer};
 
 use crate::clock::Span;
 use crate::fault::Kind;
+use crate::story::Protocol;
 
 /// Counts of one run or of many.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -38,6 +39,14 @@ pub struct Tally {
     pub barred: u64,
     /// How many fenced transactions had an outcome that nobody could tell.
     pub doubted: u64,
+    /// How many places in line candidates had.
+    pub joined: u64,
+    /// How many of them were taken away.
+    pub evicted: u64,
+    /// How often rounds became longer.
+    pub longer: u64,
+    /// How often rounds became shorter.
+    pub shorter: u64,
     /// How many faults of each kind did something.
     #[serde(serialize_with = "by_name")]
     pub faults: [u64; Kind::COUNT],
@@ -59,6 +68,10 @@ impl Default for Tally {
             committed: 0,
             barred: 0,
             doubted: 0,
+            joined: 0,
+            evicted: 0,
+            longer: 0,
+            shorter: 0,
             faults: [0; Kind::COUNT],
         }
     }
@@ -75,10 +88,10 @@ impl Tally {
         self.faults[kind as usize]
     }
 
-    /// The kinds of fault that never did anything.
-    pub fn missing(&self) -> Vec<Kind> {
+    /// The kinds of fault of such worlds that never did anything.
+    pub fn missing(&self, protocol: Protocol) -> Vec<Kind> {
         let never = |kind: &Kind| self.fired(*kind) == 0;
-        Kind::ALL.iter().copied().filter(never).collect()
+        protocol.kinds().filter(never).collect()
     }
 
     /// How many faults did something, of all kinds.
@@ -101,6 +114,10 @@ impl Tally {
         self.committed += other.committed;
         self.barred += other.barred;
         self.doubted += other.doubted;
+        self.joined += other.joined;
+        self.evicted += other.evicted;
+        self.longer += other.longer;
+        self.shorter += other.shorter;
         for (sum, more) in self.faults.iter_mut().zip(other.faults) {
             *sum += more;
         }
@@ -122,9 +139,15 @@ mod tests {
     #[test]
     fn a_kind_that_never_fired_is_missing_until_it_does() {
         let mut tally = Tally::default();
-        assert_eq!(tally.missing().len(), Kind::COUNT);
+        assert_eq!(tally.missing(Protocol::Rounds).len(), Kind::COUNT);
         tally.fire(Kind::Crash);
-        assert!(!tally.missing().contains(&Kind::Crash));
+        assert!(!tally.missing(Protocol::Rounds).contains(&Kind::Crash));
+    }
+
+    #[test]
+    fn what_takes_a_roster_is_not_missed_where_there_is_none() {
+        let missing = Tally::default().missing(Protocol::Lease);
+        assert!(!missing.contains(&Kind::VarsReset) && missing.contains(&Kind::Delete));
     }
 
     #[test]

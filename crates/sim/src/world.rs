@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 
 use incumbent_protocol::history;
 use incumbent_protocol::identity::{CandidateName, ElectionName, NameError};
-use incumbent_protocol::rules::{Timing, TimingError};
+use incumbent_protocol::rules::TimingError;
 use thiserror::Error;
 
 use crate::check::Report;
@@ -19,7 +19,7 @@ use crate::fault::Kind;
 use crate::mail::{MailId, Mails};
 use crate::network::{Network, TroubleId};
 use crate::plant::Plant;
-use crate::process::Process;
+use crate::process::{Manner, Process};
 use crate::queue::{Event, Queue};
 use crate::random::Random;
 use crate::resource::Resource;
@@ -38,6 +38,7 @@ mod notice;
 mod oath;
 mod outage;
 mod post;
+mod rounds;
 mod session;
 mod store;
 mod transaction;
@@ -80,8 +81,9 @@ pub struct Run {
 pub(crate) struct World<'a> {
     story: &'a Story,
     plant: Plant,
-    timing: Timing,
-    odd_timing: Timing,
+    /// What candidates are configured with, and what those are that keep other rules.
+    manner: Manner,
+    odd_manner: Manner,
     now: At,
     ended: bool,
     healed: Option<At>,
@@ -155,8 +157,8 @@ impl<'a> World<'a> {
         let mut world = World {
             story,
             plant,
-            timing: setting.timing()?,
-            odd_timing: setting.odd_timing()?,
+            manner: Manner { timing: setting.timing()?, pacing: setting.pacing()? },
+            odd_manner: Manner { timing: setting.odd_timing()?, pacing: setting.odd_pacing()? },
             now: 0,
             ended: false,
             healed: None,

@@ -3,13 +3,14 @@
 use incumbent_sim::clock::SECOND;
 use incumbent_sim::history::History;
 use incumbent_sim::meta::{difference, history};
-use incumbent_sim::story::Story;
+use incumbent_sim::story::{Protocol, Story};
 use incumbent_sim::{check, plant::Plant, scribe::Keep, world};
 
 #[test]
 fn the_same_seed_gives_the_same_history_byte_for_byte() {
-    for seed in 0..25 {
-        let story = Story::of_seed(seed, 600 * SECOND);
+    let stories = |&protocol| (0..25).map(move |seed| Story::of(protocol, seed, 600 * SECOND));
+    for story in Protocol::ALL.iter().flat_map(stories) {
+        let seed = story.seed;
         let one = history(&story).expect("a story that can be told");
         let two = history(&story).expect("a story that can be told");
         assert!(one.lines().count() > 100, "seed {seed} tells next to nothing");

@@ -1,4 +1,5 @@
-//! Complete state spaces of small worlds over the shipping `lease` protocol.
+//! Complete state spaces of small worlds over the shipping `lease` protocol; those of `rounds` are in
+//! `rounds`.
 //!
 //! The numbers of states are asserted: a change of the protocol or of the model that changes them
 //! must be looked at, and the new numbers written down. Larger worlds run through the simulator's
@@ -6,6 +7,8 @@
 
 #[path = "model/flaws.rs"]
 mod flaws;
+#[path = "model/rounds.rs"]
+mod rounds;
 #[path = "model/stateright.rs"]
 mod second_opinion;
 
@@ -21,6 +24,8 @@ const NONE: Budget = Budget {
     resignations: 0,
     jumps: 0,
     losses: 0,
+    evictions: 0,
+    resets: 0,
 };
 
 fn world(candidates: usize, horizon: u64, budget: Budget) -> Setup {

@@ -20,6 +20,16 @@ fn a_run_without_broken_promises_ends_with_zero_and_its_totals() {
 }
 
 #[test]
+fn a_protocol_with_a_roster_has_worlds_of_its_own() {
+    let output = sim(&["run", "--protocol", "rounds", "--seeds", "0..4", "--hours", "0.1"]);
+    let told = text(&output.stdout);
+    assert_eq!(output.status.code(), Some(0), "{told}");
+    assert!(told.contains("rosters: ") && told.contains("vars_reset"), "{told}");
+    let lease = sim(&["run", "--seeds", "0..1", "--hours", "0.1"]);
+    assert!(!text(&lease.stdout).contains("vars_reset"));
+}
+
+#[test]
 fn totals_can_be_had_as_json() {
     let output = sim(&["run", "--seeds", "3", "--hours", "0.1", "--json"]);
     let told: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
@@ -42,7 +52,7 @@ fn questions_that_make_no_sense_end_with_two_and_a_sentence() {
         (&["run", "--seeds", "9..3"][..], "holds no seed"),
         (&["run", "--seeds", "many"], "is not a seed"),
         (&["run", "--hours", "0"], "is not a number of hours"),
-        (&["run", "--protocol", "raft"], "lease"),
+        (&["run", "--protocol", "raft"], "use lease or rounds"),
         (&["run", "--plant", "gremlin"], "no mistake is called"),
         (&["replay", "nowhere.seed"], "neither a seed's number nor a file"),
         (&["replay", file!()], "neither a seed's number nor a file"),

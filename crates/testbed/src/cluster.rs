@@ -15,12 +15,13 @@ use crate::postgres::PostgresOptions;
 use crate::template::Template;
 use crate::{certificate, program};
 
-/// Small, quick, and ready to feed standbys. Shared memory is in files of the data folder, where a
-/// killed server cannot leave it behind for ever. Tests survive SIGKILL without `fsync`: what a killed
-/// process wrote stays with the operating system.
+/// Small, quick, and ready to feed standbys, with room for 500 candidates, each of which has two
+/// connections. Shared memory is in files of the data folder, where a killed server cannot leave it
+/// behind for ever. Tests survive SIGKILL without `fsync`: what a killed process wrote stays with the
+/// operating system.
 const SETTINGS: &str = "
 shared_buffers = 32MB
-max_connections = 200
+max_connections = 1200
 wal_level = replica
 max_wal_senders = 10
 wal_keep_size = 64MB

@@ -39,6 +39,8 @@ struct Link<'a> {
     broken: AtomicBool,
     /// The next words of the server are the answer that the client shall not get.
     trapped: AtomicBool,
+    /// The client has said something that was not answered yet.
+    asked: AtomicBool,
 }
 
 /// Carries one connection until it ends.
@@ -48,8 +50,8 @@ pub(crate) async fn serve(
     faults: &watch::Sender<Faults>,
     counters: &Counters,
 ) {
-    let link =
-        Link { faults, counters, broken: AtomicBool::new(false), trapped: AtomicBool::new(false) };
+    let [broken, trapped, asked] = [false; 3].map(AtomicBool::new);
+    let link = Link { faults, counters, broken, trapped, asked };
     let mut changes = faults.subscribe();
     let born = changes.borrow().resets;
     if changes.borrow().silence != Way::None {
@@ -169,6 +171,7 @@ impl Link<'_> {
                 self.counters.fired.store(true, Ordering::SeqCst);
                 return Err(End::Reset);
             }
+            self.count_trip(way);
             to.write_all(&chunk).await.map_err(|_| End::Closed)?;
             self.counter(way).fetch_add(chunk.len() as u64, Ordering::SeqCst);
         }
@@ -179,6 +182,14 @@ impl Link<'_> {
     fn withholds(&self, way: Way, end: bool) -> bool {
         let faults = self.faults.borrow();
         faults.silence.covers(way) || (faults.drop_replies && way == Way::ToClient && !end)
+    }
+
+    /// Counts the first words of each answer.
+    fn count_trip(&self, way: Way) {
+        let asks = way == Way::ToServer;
+        if self.asked.swap(asks, Ordering::SeqCst) && !asks {
+            self.counters.round_trips.fetch_add(1, Ordering::SeqCst);
+        }
     }
 
     fn counter(&self, way: Way) -> &AtomicU64 {

@@ -66,6 +66,7 @@ pub(crate) struct Counters {
     pub(crate) connections: AtomicUsize,
     pub(crate) to_server: AtomicU64,
     pub(crate) to_client: AtomicU64,
+    pub(crate) round_trips: AtomicU64,
     pub(crate) fired: AtomicBool,
 }
 
@@ -174,6 +175,11 @@ impl Proxy {
     pub fn bytes(&self) -> (u64, u64) {
         let counters = &self.counters;
         (counters.to_server.load(Ordering::SeqCst), counters.to_client.load(Ordering::SeqCst))
+    }
+
+    /// How often a client said something and was answered, however many pieces either was in.
+    pub fn round_trips(&self) -> u64 {
+        self.counters.round_trips.load(Ordering::SeqCst)
     }
 }
 

@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use anyhow::Context;
-use incumbent::Timing;
+use incumbent::{Pacing, Timing};
 use rustix::process::Signal;
 use tempfile::TempDir;
 use tokio::process::Command;
@@ -32,6 +32,7 @@ const CLEAR_LIMIT: Duration = Duration::from_secs(5);
 pub(super) struct Cast {
     folder: TempDir,
     timing: Timing,
+    rounds: Option<Pacing>,
     own: PathBuf,
     lives: [Vec<Life>; NAMES.len()],
     ears: UnboundedSender<Heard>,
@@ -40,13 +41,13 @@ pub(super) struct Cast {
 
 impl Cast {
     /// Makes the folder; nobody plays yet.
-    pub(super) fn new(timing: Timing) -> anyhow::Result<Cast> {
+    pub(super) fn new(timing: Timing, rounds: Option<Pacing>) -> anyhow::Result<Cast> {
         let folder = tempfile::Builder::new().prefix("incumbent-demo-").tempdir();
         let folder = folder.context("cannot make a temporary folder")?;
         File::create(folder.path().join("empty.toml")).context("cannot write to it")?;
         let own = std::env::current_exe().context("cannot find this program's own file")?;
         let (ears, heard) = unbounded_channel();
-        Ok(Cast { folder, timing, own, lives: Default::default(), ears, heard })
+        Ok(Cast { folder, timing, rounds, own, lives: Default::default(), ears, heard })
     }
 
     /// Where they meet.
@@ -130,8 +131,6 @@ impl Cast {
     fn command(&self, name: &str) -> anyhow::Result<Command> {
         let folder = self.folder.path();
         let log = File::options().create(true).append(true).open(self.log(name));
-        let rules = self.timing.rules();
-        let micros = |span: Duration| format!("{}us", span.as_micros());
         let mut command = Command::new(&self.own);
         for (key, _) in std::env::vars_os() {
             if key.to_string_lossy().starts_with("INCUMBENT_") {
@@ -140,11 +139,28 @@ impl Cast {
         }
         command.stderr(log.context("cannot write a log")?);
         command.args(["run", "--url", &self.url(), "--election", ELECTION, "--name", name]);
-        command.args(["--lease", &micros(rules.lease()), "--margin", &micros(rules.margin())]);
-        command.args(["--expiry", rules.expiry().as_str()]);
+        command.args(self.rules());
         command.arg("--config").arg(folder.join("empty.toml"));
         command.arg("--history").arg(folder.join(format!("{name}.jsonl")));
         command.arg("--").arg(&self.own).arg("demo-work");
         Ok(command)
+    }
+    /// The flags on which all agree.
+    fn rules(&self) -> Vec<String> {
+        let rules = self.timing.rules();
+        let micros = |span: Duration| format!("{}us", span.as_micros());
+        let mut flags = vec!["--margin".to_owned(), micros(rules.margin())];
+        let mut say = |flag: &str, value: String| flags.extend([flag.to_owned(), value]);
+        if let Some(pacing) = &self.rounds {
+            say("--protocol", "rounds".to_owned());
+            say("--round-time", micros(pacing.round_time()));
+            say("--round-limit", pacing.round_limit().to_string());
+            say("--round-delta", micros(pacing.delta()));
+            say("--round-cap", micros(pacing.cap()));
+        } else {
+            say("--lease", micros(rules.lease()));
+            say("--expiry", rules.expiry().to_string());
+        }
+        flags
     }
 }

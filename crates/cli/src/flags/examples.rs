@@ -20,6 +20,7 @@ Examples:
   incumbent run -- ./scheduler
   incumbent run --election billing --lease 5s -- ./ledger --verbose
   incumbent run --once --wait 30s -- ./migrate
+  incumbent run --protocol rounds --address 10.0.0.7:80 --label zone=a -- ./scheduler
   INCUMBENT_URL=postgres://app:secret@db/app incumbent run -- ./scheduler
   incumbent run --url 'mysql://app@db/app?ssl-mode=verify_identity' -- ./scheduler";
 
@@ -30,6 +31,14 @@ Examples:
   incumbent status
   incumbent status billing
   incumbent status --all --json";
+
+pub(super) const MEMBERS: &str = "\
+Exits with 0 if somebody leads, with 1 if nobody does or if the election has no roster.
+
+Examples:
+  incumbent members
+  incumbent members billing --url postgres://app@db/app
+  incumbent members --json | jq '.members[] | select(.position == \"second\") | .address'";
 
 pub(super) const WATCH: &str = "\
 Examples:
@@ -77,16 +86,37 @@ be held, warnings or not; with 1 if something is refused; with 125 if the store 
 Examples:
   incumbent doctor
   incumbent doctor --json --lease 5s
+  incumbent doctor --protocol rounds --round-time 1s
   INCUMBENT_URL=postgres://app:secret@db/app incumbent doctor
   incumbent doctor --url 'mysql://app@node-1/app?galera=single-writer'";
 
 pub(super) const DEMO: &str = "\
 Everything happens in a temporary folder that is removed at the end. Of the shared options, --lease,
---margin, --expiry and --json matter. Exits with 0 only if every promise was kept.
+--margin, --expiry, --json and those of the protocol matter. Exits with 0 only if every promise was kept.
 
 Examples:
   incumbent demo
-  incumbent demo --json --lease 1s";
+  incumbent demo --json --lease 1s
+  incumbent demo --protocol rounds";
+
+pub(super) const BENCH: &str = "\
+Examples:
+  incumbent bench failover
+  incumbent bench failover --protocol rounds --candidates 3,50,200 --kills 20 --plot failover.svg";
+
+pub(super) const BENCH_FAILOVER: &str = "\
+Candidates are processes of their own on this host, in an election that nobody else uses; its rows
+are deleted at the end. Without --url they meet in a private SQLite file. Everybody joins, the round
+time comes to rest, then the leader is killed without warning, again and again, and another candidate
+takes the place of the dead. A time is from the kill until the new leader's own process knows that it
+leads. On PostgreSQL each candidate needs two connections. Exits with 0 if everything was measured.
+
+Examples:
+  incumbent bench failover
+  incumbent bench failover --candidates 5 --kills 50 --lease 1s --json
+  incumbent bench failover --protocol rounds --round-time 2s --round-delta 50ms --stable-for 3m
+  INCUMBENT_URL=postgres://app:secret@db/app incumbent bench failover --protocol rounds \\
+    --candidates 3,50,200,500 --per-process 50 --kills 20 --plot failover.svg";
 
 pub(super) const AUDIT: &str = "\
 Exits with 0 if no promise was broken, with 1 if one was, with 2 if a file cannot be read.

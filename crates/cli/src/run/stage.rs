@@ -27,9 +27,10 @@ pub(crate) fn enter(args: &EnterArgs) -> anyhow::Result<Exit> {
     })
 }
 
-/// Asks the kernel to kill this process when the guard dies. False if the guard is dead already.
+/// Asks the kernel to kill this process when the guard, or whoever else started it, dies. False if
+/// that one is dead already.
 #[cfg(target_os = "linux")]
-fn bind(guard: i32) -> anyhow::Result<bool> {
+pub(crate) fn bind(guard: i32) -> anyhow::Result<bool> {
     use rustix::process::{Signal, getppid, set_parent_process_death_signal};
     set_parent_process_death_signal(Some(Signal::KILL))
         .context("cannot bind the command to its guard")?;
@@ -39,6 +40,6 @@ fn bind(guard: i32) -> anyhow::Result<bool> {
 /// Other kernels offer no such thing; the guard alone must do.
 #[cfg(not(target_os = "linux"))]
 #[expect(clippy::unnecessary_wraps, reason = "on Linux it can fail")]
-fn bind(_guard: i32) -> anyhow::Result<bool> {
+pub(crate) fn bind(_guard: i32) -> anyhow::Result<bool> {
     Ok(true)
 }

@@ -7,14 +7,30 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use incumbent::Expiry;
+use incumbent::{Expiry, Protocol};
 use toml::{Table, Value};
 
 use super::{SettingsError, folder};
+use crate::flags::{Label, label};
 use crate::span;
 
-const KNOWN: [&str; 8] =
-    ["url", "election", "name", "lease", "margin", "expiry", "history", "grace"];
+const KNOWN: [&str; 15] = [
+    "url",
+    "election",
+    "name",
+    "lease",
+    "margin",
+    "expiry",
+    "history",
+    "grace",
+    "protocol",
+    "round_time",
+    "round_limit",
+    "round_delta",
+    "round_cap",
+    "address",
+    "label",
+];
 
 /// What the file says.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -27,6 +43,13 @@ pub(super) struct File {
     pub(super) expiry: Option<Expiry>,
     pub(super) history: Option<PathBuf>,
     pub(super) grace: Option<Duration>,
+    pub(super) protocol: Option<Protocol>,
+    pub(super) round_time: Option<Duration>,
+    pub(super) round_limit: Option<u32>,
+    pub(super) round_delta: Option<Duration>,
+    pub(super) round_cap: Option<Duration>,
+    pub(super) address: Option<String>,
+    pub(super) label: Vec<Label>,
 }
 
 /// Reads the named file, or the usual one if it exists.
@@ -69,6 +92,8 @@ fn parse(text: &str) -> Result<File, String> {
     };
     let expiry =
         text("expiry")?.map(|word| word.parse().map_err(|e: incumbent::TimingError| e.to_string()));
+    let protocol =
+        text("protocol")?.map(|word| word.parse().map_err(|e: incumbent::Error| e.to_string()));
     Ok(File {
         url: text("url")?,
         election: text("election")?,
@@ -78,18 +103,57 @@ fn parse(text: &str) -> Result<File, String> {
         expiry: expiry.transpose()?,
         history: text("history")?.map(|path| Path::new(&path).to_owned()),
         grace: span("grace")?,
+        protocol: protocol.transpose()?,
+        round_time: span("round_time")?,
+        round_limit: number(&table, "round_limit")?,
+        round_delta: span("round_delta")?,
+        round_cap: span("round_cap")?,
+        address: text("address")?,
+        label: labels(table.get("label"))?,
     })
+}
+
+fn number(table: &Table, key: &str) -> Result<Option<u32>, String> {
+    let found = table.get(key).map(|value| {
+        let number = value.as_integer().and_then(|number| u32::try_from(number).ok());
+        number.ok_or_else(|| format!("{key} must be a number, like 2, not {value}"))
+    });
+    found.transpose()
+}
+
+/// A list of texts, or one text with commas.
+fn labels(found: Option<&Value>) -> Result<Vec<Label>, String> {
+    let wrong = "label must be text in quotes, like \"zone=a,rack=7\", or a list of such texts";
+    let texts: Vec<&str> = match found {
+        None => Vec::new(),
+        Some(Value::String(text)) => text.split(',').collect(),
+        Some(Value::Array(texts)) => {
+            let texts = texts.iter().map(|text| text.as_str().ok_or(wrong));
+            texts.collect::<Result<_, _>>()?
+        }
+        Some(_) => return Err(wrong.to_owned()),
+    };
+    texts.into_iter().map(label).collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn pair(key: &str, value: &str) -> Label {
+        (key.to_owned(), value.to_owned())
+    }
+
     #[test]
     fn every_known_key_is_read() {
         let text = KNOWN.map(|key| match key {
-            "lease" | "margin" | "grace" => format!("{key} = \"2s\"\n"),
+            "lease" | "margin" | "grace" | "round_time" | "round_delta" | "round_cap" => {
+                format!("{key} = \"2s\"\n")
+            }
             "expiry" => "expiry = \"database\"\n".to_owned(),
+            "protocol" => "protocol = \"rounds\"\n".to_owned(),
+            "round_limit" => "round_limit = 3\n".to_owned(),
+            "label" => "label = [\"zone=a\", \"note=a, b\"]\n".to_owned(),
             key => format!("{key} = \"x\"\n"),
         });
         let two = Some(Duration::from_secs(2));
@@ -103,6 +167,13 @@ mod tests {
             expiry: Some(Expiry::Database),
             history: Some("x".into()),
             grace: two,
+            protocol: Some(Protocol::Rounds),
+            round_time: two,
+            round_limit: Some(3),
+            round_delta: two,
+            round_cap: two,
+            address: word(),
+            label: vec![pair("zone", "a"), pair("note", "a, b")],
         };
         assert_eq!(parse(&text.concat()), Ok(file));
     }
@@ -112,13 +183,21 @@ mod tests {
         let error = parse("leese = \"3s\"").expect_err("unknown");
         assert_eq!(
             error,
-            "unknown key \"leese\"; the known ones are url, election, name, lease, margin, expiry, history, grace"
+            "unknown key \"leese\"; the known ones are url, election, name, lease, margin, expiry, history, grace, \
+             protocol, round_time, round_limit, round_delta, round_cap, address, label"
         );
     }
 
     #[test]
     fn a_value_of_another_kind_is_refused() {
         assert_eq!(parse("lease = 3"), Err("lease must be text in quotes, not integer".to_owned()));
+        assert_eq!(
+            parse("round_limit = -1"),
+            Err("round_limit must be a number, like 2, not -1".to_owned())
+        );
+        assert!(parse("label = 3").is_err());
+        let labels = parse("label = \"zone=a,rack=7\"").map(|file| file.label);
+        assert_eq!(labels, Ok(vec![pair("zone", "a"), pair("rack", "7")]));
         assert_eq!(parse("lease = \"3\""), Err("lease: 3 of what? Write 3s or 3ms".to_owned()));
     }
 }

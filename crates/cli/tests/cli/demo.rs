@@ -46,6 +46,16 @@ fn the_demo_tells_a_failover_and_a_handover_in_plain_lines() {
 }
 
 #[test]
+fn the_demo_can_be_held_by_rounds() {
+    let desk = Desk::new();
+    let ended = demo(&desk, &["--protocol", "rounds", "--round-time", "1s"]);
+    assert_eq!(ended.code, 0, "{ended:?}");
+    assert!(ended.out.contains("contend for one election; the lease is 2.0 s\n"), "{}", ended.out);
+    assert!(ended.out.ends_with("every promise was kept\n"), "{}", ended.out);
+    left_nothing(&desk);
+}
+
+#[test]
 fn programs_read_one_object() {
     let desk = Desk::new();
     let ended = demo(&desk, &["--json", "--lease", "2s"]);

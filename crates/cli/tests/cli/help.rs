@@ -27,6 +27,7 @@ fn every_command_has_a_page_with_examples() {
     for command in [
         "run",
         "status",
+        "members",
         "watch",
         "history",
         "takeover",
@@ -34,6 +35,7 @@ fn every_command_has_a_page_with_examples() {
         "schema",
         "doctor",
         "demo",
+        "bench",
         "audit",
         "completions",
     ] {
@@ -44,8 +46,15 @@ fn every_command_has_a_page_with_examples() {
 }
 
 #[test]
+fn every_benchmark_has_a_page_with_examples() {
+    let page = page(&["bench", "failover", "--help"]);
+    assert!(page.contains("Examples:\n  incumbent bench failover"), "{page}");
+    insta::assert_snapshot!("bench-failover", page);
+}
+
+#[test]
 fn no_page_is_wider_than_a_hundred_columns() {
-    for command in ["run", "status", "demo", "takeover", "schema", "doctor"] {
+    for command in ["run", "status", "members", "demo", "takeover", "schema", "doctor"] {
         let wide = page(&[command, "--help"])
             .lines()
             .find(|line| line.chars().count() > 100)
@@ -57,7 +66,7 @@ fn no_page_is_wider_than_a_hundred_columns() {
 #[test]
 fn hidden_commands_are_not_advertised() {
     let page = page(&["--help"]);
-    for hidden in ["guard", "enter", "demo-work"] {
+    for hidden in ["guard", "enter", "demo-work", "bench-host"] {
         assert!(!page.contains(hidden), "{hidden}");
     }
 }

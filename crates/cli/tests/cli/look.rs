@@ -112,9 +112,9 @@ fn the_printed_schema_is_the_one_that_is_applied() {
     assert_eq!(json["sql"].as_str().map(str::trim_end), Some(printed.out.trim_end()));
     assert!(!desk.path(".local").exists(), "printing made a folder");
     let first = desk.ask(&["schema", "--apply"]);
-    assert!(first.code == 0 && first.out.ends_with(": made, version 1\n"), "{first:?}");
+    assert!(first.code == 0 && first.out.ends_with(": made, version 2\n"), "{first:?}");
     let second = desk.ask(&["schema", "--apply"]);
-    assert!(second.code == 0 && second.out.ends_with(": version 1, as before\n"), "{second:?}");
+    assert!(second.code == 0 && second.out.ends_with(": version 2, as before\n"), "{second:?}");
 }
 
 #[test]

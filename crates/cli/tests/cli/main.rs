@@ -5,6 +5,7 @@
 //! at the end.
 
 mod audit;
+mod bench;
 mod completions;
 mod demo;
 mod doctor;
@@ -12,7 +13,9 @@ mod help;
 mod look;
 #[path = "../mask/mod.rs"]
 mod mask;
+mod members;
 mod orders;
+mod rounds;
 mod settings;
 mod support;
 mod trouble;

@@ -115,7 +115,7 @@ fn the_state_folder_is_where_the_user_says() {
     let mut schema = desk.command(&["schema", "--apply", "--json"]);
     schema.env("XDG_STATE_HOME", &state);
     let url = format!("sqlite://{}", state.join("incumbent/elections.db").display());
-    let told = json!({ "applied": true, "url": url, "from": null, "to": 1 });
+    let told = json!({ "applied": true, "url": url, "from": null, "to": 2 });
     assert_eq!(end(schema).json(), told);
 }
 

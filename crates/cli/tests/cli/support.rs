@@ -10,6 +10,7 @@ use std::process::{Child, Command, Output, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 use std::time::{Duration, Instant};
 
+use rustix::process::Signal;
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -156,9 +157,13 @@ impl Running {
 
     /// Asks it to stop.
     pub(crate) fn terminate(&self) {
+        self.signal(Signal::TERM);
+    }
+
+    pub(crate) fn signal(&self, signal: Signal) {
         let pid = i32::try_from(self.child.id()).ok().and_then(rustix::process::Pid::from_raw);
         let pid = pid.expect("a process number");
-        rustix::process::kill_process(pid, rustix::process::Signal::TERM).expect("signal");
+        rustix::process::kill_process(pid, signal).expect("signal");
     }
 
     /// Waits for its end.

@@ -61,7 +61,7 @@ async fn a_schema_of_a_newer_version_is_refused() {
     assert_eq!(sqlx::query(newer).execute(&mut database).await.expect("update").rows_affected(), 1);
     database.close().await.expect("close");
     let words =
-        "the schema in the store has version 99, this program knows up to 1: upgrade the program";
+        "the schema in the store has version 99, this program knows up to 2: upgrade the program";
     desk.ask(&["status"]).failed(125, words);
     desk.ask(&["schema", "--apply"]).failed(125, words);
     assert_eq!(
@@ -158,7 +158,8 @@ fn an_unknown_key_in_the_file_is_named_with_the_known_ones() {
     desk.ask(&["status", "--config", text(&file)]).failed(
         2,
         &format!(
-            "{}: unknown key \"leese\"; the known ones are url, election, name, lease, margin, expiry, history, grace",
+            "{}: unknown key \"leese\"; the known ones are url, election, name, lease, margin, expiry, history, grace, \
+             protocol, round_time, round_limit, round_delta, round_cap, address, label",
             file.display()
         ),
     );

@@ -9,6 +9,8 @@ mod mask;
 #[path = "../troupe/mod.rs"]
 mod troupe;
 
+mod bench;
 mod look;
+mod rounds;
 mod run;
 mod store;

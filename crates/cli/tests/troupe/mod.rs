@@ -25,6 +25,7 @@ pub(crate) struct Troupe {
     program: PathBuf,
     lease: &'static str,
     url: String,
+    protocol: Option<&'static str>,
     members: Vec<Member>,
 }
 
@@ -48,7 +49,14 @@ impl Troupe {
     pub(crate) fn new(program: &str, lease: &'static str) -> Self {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let url = format!("sqlite://{}", folder.path().join("e.db").display());
-        Troupe { folder, program: program.into(), lease, url, members: Vec::new() }
+        let (program, protocol, members) = (program.into(), None, Vec::new());
+        Troupe { folder, program, lease, url, protocol, members }
+    }
+
+    /// The same troupe in an election that is held by rounds.
+    pub(crate) fn in_rounds(mut self) -> Self {
+        self.protocol = Some("rounds");
+        self
     }
 
     /// The same troupe on another store.
@@ -67,6 +75,7 @@ impl Troupe {
         }
         command.arg(subcommand).args(["--lease", self.lease]);
         command.env("INCUMBENT_URL", &self.url);
+        command.envs(self.protocol.map(|protocol| ("INCUMBENT_PROTOCOL", protocol)));
         command.env("STARTS", self.path("starts")).stdin(Stdio::null());
         command
     }

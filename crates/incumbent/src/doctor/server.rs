@@ -28,8 +28,6 @@ const LATEST: Duration = Duration::from_mins(1);
 
 /// What differs between servers when they are examined.
 pub(crate) trait Probed: Dialect {
-    /// Locks a row against those who want to change it.
-    const SHARE: &'static str;
     /// Asks for the isolation that is had without asking.
     const ISOLATION: &'static str;
     /// What a CREATE TABLE ends in.

@@ -3,18 +3,20 @@
 //! Assumes: nothing.
 //! Promises: every question carries the place where its answer goes.
 
+use incumbent_protocol::candidacy::Rank;
 use incumbent_protocol::identity::ElectionName;
 use incumbent_protocol::lease::order::Decree;
 use incumbent_protocol::lease::row::Snapshot;
-use incumbent_protocol::rules::Timing;
 use incumbent_protocol::term::Term;
 use incumbent_protocol::time::Time;
 use tokio::sync::oneshot;
 
+use crate::config::Contest;
 use crate::error::Error;
 use crate::leadership::Leadership;
 use crate::observe::Feed;
 use crate::store::office::{TermRecord, Warrant};
+use crate::store::roster::Roster;
 
 pub(crate) type Reply<T> = oneshot::Sender<Result<T, Error>>;
 
@@ -22,7 +24,9 @@ pub(crate) type Reply<T> = oneshot::Sender<Result<T, Error>>;
 #[derive(Debug)]
 pub(crate) enum Command {
     /// Take part in an election, for now without wanting anything.
-    Enter { election: ElectionName, timing: Timing, done: Reply<()> },
+    Enter { election: ElectionName, contest: Contest, done: Reply<()> },
+    /// Tell where this process is in line.
+    Rank { election: ElectionName, done: oneshot::Sender<Option<Rank>> },
     /// Lead it, and say so here.
     Campaign { election: ElectionName, winner: Reply<Leadership> },
     /// Tell this queue what happens.
@@ -46,6 +50,8 @@ pub(crate) enum Errand {
     Look { election: Option<ElectionName>, done: Reply<Vec<(ElectionName, Snapshot)>> },
     /// Show past terms.
     Terms { election: ElectionName, most: u32, done: Reply<Vec<TermRecord>> },
+    /// Show everybody in line.
+    Roster { election: ElectionName, done: Reply<Roster> },
     /// Carry out an order.
     Order { warrant: Warrant, done: Reply<Decree> },
     /// Count the statements that were run so far.

@@ -6,14 +6,15 @@
 
 use std::collections::VecDeque;
 use std::sync::Arc;
+use std::time::Duration;
 
+use incumbent_protocol::candidacy::{Candidacy, Effect, Input, Notice, Rank, Wish};
 use incumbent_protocol::history::Event;
 use incumbent_protocol::identity::{CandidateId, ElectionName};
-use incumbent_protocol::lease::candidacy::{Candidacy, Effect, Input, Notice, Wish};
 use incumbent_protocol::lease::request::Opening;
 use incumbent_protocol::lease::row::Leader;
 use incumbent_protocol::protocol::Protocol;
-use incumbent_protocol::rules::Timing;
+use incumbent_protocol::rounds::membership::News;
 use incumbent_protocol::standing::Reason;
 use incumbent_protocol::term::Term;
 use incumbent_protocol::time::Time;
@@ -23,6 +24,7 @@ use tracing::{debug, info, warn};
 use super::command::{Command, Reply};
 use crate::cell::Cell;
 use crate::clock;
+use crate::config::Contest;
 use crate::error::Error;
 use crate::history::Writer;
 use crate::leadership::Leadership;
@@ -39,7 +41,7 @@ pub(super) struct Surroundings<'a> {
 #[derive(Debug)]
 pub(super) struct Seat {
     pub(super) election: ElectionName,
-    pub(super) timing: Timing,
+    pub(super) contest: Contest,
     candidacy: Candidacy,
     winners: VecDeque<Reply<Leadership>>,
     feeds: Vec<Feed>,
@@ -49,12 +51,20 @@ pub(super) struct Seat {
 }
 
 impl Seat {
-    pub(super) fn new(election: ElectionName, me: CandidateId, timing: Timing, now: Time) -> Self {
-        let mut candidacy = Candidacy::new(me, timing);
+    pub(super) fn new(
+        election: ElectionName,
+        me: CandidateId,
+        contest: Contest,
+        now: Time,
+    ) -> Self {
+        let mut candidacy = match contest.rounds.clone() {
+            None => Candidacy::new(me, contest.timing),
+            Some((pacing, profile)) => Candidacy::in_rounds(me, contest.timing, pacing, profile),
+        };
         candidacy.begin(now);
         Seat {
             election,
-            timing,
+            contest,
             candidacy,
             winners: VecDeque::new(),
             feeds: Vec::new(),
@@ -68,12 +78,32 @@ impl Seat {
         self.candidacy.wake_at()
     }
 
+    /// How long the store may take at present.
+    pub(super) fn timeout(&self) -> Duration {
+        self.candidacy.timing().timeout()
+    }
+
+    /// How long a round of it may take that no lease depends on.
+    pub(super) fn patience(&self) -> Duration {
+        let timing = self.candidacy.timing();
+        if self.contest.rounds.is_some() { timing.beat() } else { timing.timeout() }
+    }
+
     pub(super) fn leads(&self) -> bool {
         self.cell.is_some()
     }
 
     pub(super) fn has_let_go(&self) -> bool {
         self.candidacy.has_let_go()
+    }
+
+    pub(super) fn has_left(&self) -> bool {
+        self.candidacy.has_left()
+    }
+
+    /// Where this process is in line.
+    pub(super) fn rank(&self, now: Time) -> Option<Rank> {
+        self.candidacy.rank(now)
     }
 
     pub(super) fn handle(&mut self, now: Time, input: Input) {
@@ -168,8 +198,48 @@ impl Seat {
                     warn!(election = %self.election, %refusal, "the store went back");
                     self.tell(&Change::WentBack { problem: refusal.to_string() });
                 }
+                Notice::Joined { id, life } => {
+                    info!(election = %self.election, %id, "in line");
+                    self.record(around, |election| Event::Joined {
+                        election,
+                        id,
+                        life: life.as_micros(),
+                    });
+                    self.tell(&Change::Joined { id });
+                }
+                Notice::Evicted { id } => {
+                    warn!(election = %self.election, %id, "taken off the roster: joining anew");
+                    self.record(around, |election| Event::Evicted { election, id });
+                    self.tell(&Change::Evicted { id });
+                }
+                Notice::Paced { round } => {
+                    info!(election = %self.election, ?round, "the round time changed");
+                    let round_us = u64::try_from(round.as_micros()).unwrap_or(u64::MAX);
+                    self.record(around, |election| Event::Paced { election, round_us });
+                    self.tell(&Change::Paced { round });
+                }
+                Notice::Member(news) => self.member(news, around),
             }
         }
+    }
+
+    /// Somebody came to the roster or was taken off it.
+    fn member(&mut self, news: News, around: &mut Surroundings<'_>) {
+        let News { id, candidate: who, came } = news;
+        debug!(election = %self.election, %id, %who, came, "the roster changed");
+        let change = if came {
+            Change::Came { id, who: who.clone() }
+        } else {
+            Change::Died { id, who: who.clone() }
+        };
+        self.record(around, |election| {
+            if came {
+                Event::Came { election, id, who }
+            } else {
+                Event::Buried { election, id, who }
+            }
+        });
+        self.tell(&change);
     }
 
     fn gained(&mut self, term: Term, until: Time, opening: Opening, around: &mut Surroundings<'_>) {
@@ -188,7 +258,7 @@ impl Seat {
             // Every handle is gone, so nobody can want this.
             return self.candidacy.handle(clock::now(), Input::Resign(term));
         };
-        let patience = self.timing.timeout() * 2;
+        let patience = self.timeout() * 2;
         let mut leadership = Leadership::new(self.election.clone(), term, cell, driver, patience);
         while let Some(winner) = self.winners.pop_front() {
             match winner.send(Ok(leadership)) {

@@ -8,7 +8,7 @@ use std::future::Future;
 use std::pin::Pin;
 use std::time::Duration;
 
-use incumbent_protocol::lease::candidacy::Ticket;
+use incumbent_protocol::candidacy::Ticket;
 use incumbent_protocol::outcome::Outcome;
 use incumbent_protocol::time::AskedAt;
 
@@ -54,6 +54,9 @@ pub(super) async fn run_errand(mut store: Store, errand: Errand, limit: Duration
         }
         Errand::Terms { election, most, done } => {
             let _ = done.send(within(limit, store.terms(&election, most)).await);
+        }
+        Errand::Roster { election, done } => {
+            let _ = done.send(within(limit, store.roster(&election)).await);
         }
         Errand::Order { warrant, done } => {
             let _ = done.send(within(limit, store.carry_out(&warrant)).await);

@@ -2,6 +2,8 @@
 GRANT SELECT, UPDATE ON incumbent_meta TO {user};
 GRANT SELECT, INSERT, UPDATE ON incumbent_election TO {user};
 GRANT SELECT, INSERT, UPDATE ON incumbent_beat TO {user};
+GRANT SELECT, INSERT, UPDATE ON incumbent_vars TO {user};
 GRANT SELECT, INSERT, UPDATE, DELETE ON incumbent_term TO {user};
+GRANT SELECT, INSERT, UPDATE, DELETE ON incumbent_descriptor TO {user};
 -- What whoever writes under a leadership needs.
 GRANT EXECUTE ON PROCEDURE incumbent_guard TO {user};

@@ -14,13 +14,12 @@ use crate::error::Error;
 use crate::server::dialect::{Dialect, Limits};
 
 impl Probed for My {
-    const SHARE: &'static str = "LOCK IN SHARE MODE";
     const ISOLATION: &'static str =
         "SELECT /*!50720 @@global.transaction_isolation */ /*M! @@global.tx_isolation */";
     const TABLE_TAIL: &'static str = " ENGINE = InnoDB";
     const FIT: &'static [(&'static str, &'static str)] = &[
         ("endpoint", "it can be written to: a primary"),
-        ("tables", "all four are there and use InnoDB"),
+        ("tables", "all six are there and use InnoDB"),
         ("rights", "this user has what a candidate needs"),
     ];
 

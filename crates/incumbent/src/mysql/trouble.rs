@@ -19,8 +19,9 @@ pub(super) fn trouble(error: &sqlx::Error) -> Error {
         inner.try_downcast_ref::<MySqlDatabaseError>().map_or(0, MySqlDatabaseError::number);
     match number {
         // 1213: deadlock, and the certification that a cluster refused; 1020: changed since it was
-        // read; 1062: two who insert the same first row; 1304: two who make the same routine.
-        1213 | 1020 | 1062 | 1304 => Error::Conflict(message.to_owned()),
+        // read; 1062: two who insert the same first row; 1304 and 1060: two who make the same routine or
+        // add the same column.
+        1213 | 1020 | 1062 | 1304 | 1060 => Error::Conflict(message.to_owned()),
         // An error during COMMIT undid it only if it was such a deadlock.
         1180 if message.contains("eadlock") => Error::Conflict(message.to_owned()),
         1305 if message.contains("incumbent_guard") => {

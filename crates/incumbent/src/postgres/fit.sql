@@ -2,7 +2,9 @@ WITH wanted (name, rights) AS (VALUES
     ('incumbent_meta', ARRAY['SELECT', 'UPDATE']),
     ('incumbent_election', ARRAY['SELECT', 'INSERT', 'UPDATE']),
     ('incumbent_beat', ARRAY['SELECT', 'INSERT', 'UPDATE']),
-    ('incumbent_term', ARRAY['SELECT', 'INSERT', 'UPDATE', 'DELETE'])
+    ('incumbent_term', ARRAY['SELECT', 'INSERT', 'UPDATE', 'DELETE']),
+    ('incumbent_vars', ARRAY['SELECT', 'INSERT', 'UPDATE']),
+    ('incumbent_descriptor', ARRAY['SELECT', 'INSERT', 'UPDATE', 'DELETE'])
 ), found AS (
     SELECT w.name, w.rights, to_regclass(w.name) AS id FROM wanted AS w
 )

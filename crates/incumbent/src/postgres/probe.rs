@@ -20,12 +20,11 @@ use crate::server::fit::Unfit;
 const ECHO: Duration = Duration::from_secs(5);
 
 impl Probed for Pg {
-    const SHARE: &'static str = "FOR SHARE";
     const ISOLATION: &'static str = "SELECT current_setting('default_transaction_isolation')";
     const TABLE_TAIL: &'static str = "";
     const FIT: &'static [(&'static str, &'static str)] = &[
         ("endpoint", "it can be written to: a primary"),
-        ("tables", "all four are there and written to the log"),
+        ("tables", "all six are there and written to the log"),
         ("rights", "this user has what a candidate needs"),
     ];
 

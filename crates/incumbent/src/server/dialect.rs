@@ -12,7 +12,7 @@ use std::time::Duration;
 use futures_util::TryStreamExt;
 use incumbent_protocol::identity::ElectionName;
 use incumbent_protocol::lease::request::Holding;
-use incumbent_protocol::rules::Timing;
+use incumbent_protocol::rules::{Expiry, Timing};
 use sqlx::{AssertSqlSafe, ColumnIndex, Connection, Database, Decode, Executor, Row};
 
 use super::fit::Unfit;
@@ -28,6 +28,8 @@ pub(crate) trait Dialect: Debug + Sized + Send + 'static {
 
     /// The steps that make the schema, oldest first.
     const STEPS: &'static [Step];
+    /// What a SELECT ends with that shares its rows with others who only read.
+    const SHARE: &'static str;
     /// The server's clock in microseconds since 1970, at the moment it is asked.
     const NOW: &'static str;
     /// Which server this is, and which of its lives: whatever changes when another one takes its
@@ -117,7 +119,12 @@ impl Limits {
         let millis = Duration::from_millis;
         let least = timing.timeout().min(timing.rules().margin());
         let statement = (least * 9 / 10).max(millis(20));
-        Limits { statement, lock: statement / 2, idle: statement.max(millis(100)), each: true }
+        let idle = statement.max(millis(100));
+        // Every statement of a round is guarded by what it was decided on: what comes late does no
+        // harm, and to be cut short under load would only bring more of it.
+        let paced = timing.rules().expiry() == Expiry::Rounds;
+        let statement = if paced { statement.max(timing.beat() / 2) } else { statement };
+        Limits { statement, lock: statement / 2, idle, each: true }
     }
 
     /// For work that no lease depends on.

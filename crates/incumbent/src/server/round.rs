@@ -7,13 +7,15 @@
 
 use incumbent_protocol::identity::ElectionName;
 use incumbent_protocol::lease::request::Holding;
+use incumbent_protocol::rounds::round::Round;
 
 use super::dialect::Dialect;
 use super::write::Script;
 use super::{Held, Store, row};
 use crate::error::Error;
-use crate::store::arbiter::{Arbiter, Plan, Snapshots};
+use crate::store::arbiter::{Arbiter, Plan, Roster, Snapshots};
 use crate::store::office::TermRecord;
+use crate::store::round::Answer;
 
 impl<D: Dialect> Arbiter for Store<D> {
     async fn renew(&mut self, held: &[(&ElectionName, &Holding)]) -> Result<Vec<String>, Error> {
@@ -80,6 +82,22 @@ impl<D: Dialect> Arbiter for Store<D> {
     ) -> Result<Vec<TermRecord>, Error> {
         let replies = self.ask(1, row::select_terms(election, most)).await?;
         replies.iter().flat_map(|reply| &reply.rows).map(|row| row::term_record(row)).collect()
+    }
+
+    async fn beats(
+        &mut self,
+        rounds: &[(&ElectionName, &Round)],
+        answers: &mut Vec<Answer>,
+    ) -> Result<(), Error> {
+        self.do_beats(rounds, answers).await
+    }
+
+    async fn round(&mut self, election: &ElectionName, round: &Round) -> Result<Answer, Error> {
+        self.do_round(election, round).await
+    }
+
+    async fn roster(&mut self, election: &ElectionName) -> Result<Roster, Error> {
+        self.read_roster(election).await
     }
 }
 

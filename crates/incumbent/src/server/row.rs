@@ -15,7 +15,7 @@ use incumbent_protocol::time::StoreTime;
 
 use super::dialect::{Dialect, Reply, list};
 use crate::error::Error;
-use crate::store::arbiter::Snapshots;
+use crate::store::arbiter::{Snapshots, expiry, odd};
 use crate::store::office::TermRecord;
 
 /// The columns before those of an election.
@@ -25,14 +25,24 @@ const AHEAD: usize = 3;
 pub(super) fn select<D: Dialect>(names: Option<&[&ElectionName]>) -> String {
     let which =
         names.map_or_else(|| "TRUE".to_owned(), |names| format!("e.name IN ({})", list(names)));
-    let (now, lineage) = (D::NOW, D::LINEAGE);
+    select_from::<D>(&which, D::LINEAGE)
+}
+
+/// The same for one election, without asking which server this is, which costs more than all the
+/// rest. Whoever acts on it asks that first.
+pub(super) fn select_quickly<D: Dialect>(election: &ElectionName) -> String {
+    select_from::<D>(&format!("e.name = '{election}'"), "''")
+}
+
+fn select_from<D: Dialect>(which: &str, lineage: &str) -> String {
+    let now = D::NOW;
     format!(
         "SELECT m.now_us, m.lineage, m.known, r.name, r.state, r.holder, r.incarnation, r.term, r.beat,
-            r.lease_us, r.margin_us, r.expiry, r.since_us, r.beaten_us, r.successor
+            r.lease_us, r.margin_us, r.expiry, r.since_us, r.beaten_us, r.successor, r.protocol
         FROM (SELECT {now} AS now_us, {lineage} AS lineage,
                 (SELECT value FROM incumbent_meta WHERE item = 'lineage') AS known) AS m
         LEFT JOIN (SELECT e.name, e.state, e.holder, e.incarnation, e.term, b.beat, e.lease_us, e.margin_us, e.expiry,
-                e.since_us, b.beaten_us, e.successor
+                e.since_us, b.beaten_us, e.successor, e.protocol
             FROM incumbent_election AS e JOIN incumbent_beat AS b ON b.name = e.name WHERE {which}) AS r ON TRUE"
     )
 }
@@ -89,7 +99,7 @@ fn record(row: &[Option<String>]) -> Result<(ElectionName, Record), Error> {
     let cell = |at: usize| row.get(AHEAD + at).and_then(Option::as_deref);
     let text = |at: usize, what: &str| cell(at).ok_or_else(|| odd(what));
     let micros = |at: usize| number(cell(at)).map(Duration::from_micros);
-    let expiry = text(8, "expiry")?.parse().map_err(|_| odd("expiry"))?;
+    let expiry = expiry(text(8, "expiry")?, text(12, "protocol")?)?;
     let record = Record {
         state: cell(1).and_then(State::from_word).ok_or_else(|| odd("state"))?,
         holder: CandidateId::new(
@@ -132,10 +142,6 @@ pub(super) fn term_record(row: &[Option<String>]) -> Result<TermRecord, Error> {
     })
 }
 
-fn number(cell: Option<&str>) -> Result<u64, Error> {
+pub(super) fn number(cell: Option<&str>) -> Result<u64, Error> {
     cell.and_then(|cell| cell.parse().ok()).ok_or_else(|| odd("number"))
-}
-
-fn odd(what: &str) -> Error {
-    Error::Store(format!("a row has an odd {what}; was it edited by hand?"))
 }

@@ -10,8 +10,9 @@ use incumbent_protocol::lease::request::Claim;
 use incumbent_protocol::time::StoreTime;
 
 use super::dialect::{Dialect, Reply};
+use super::register;
 use crate::error::Error;
-use crate::store::arbiter::{Plan, misfit};
+use crate::store::arbiter::{Plan, misfit, words};
 use crate::store::office::Warrant;
 
 /// How many terms of an election are kept for people to see.
@@ -36,6 +37,10 @@ impl<'a> Script<'a> {
                 Plan::Claim { election, claim } => script.claim(election, claim),
                 Plan::Release { election, now } => script.release(election, *now),
                 Plan::Order { warrant, decree, now } => script.order::<D>(warrant, decree, *now),
+                Plan::Register { election, by, write, had } => {
+                    let (one, sql) = register::write::<D>(election, by, write, *had);
+                    script.push(election, one, sql);
+                }
             }
         }
         script
@@ -69,12 +74,12 @@ impl<'a> Script<'a> {
         let (holder, incarnation) = (&candidate.name, candidate.incarnation);
         let since = claim.since.as_micros();
         let (lease, margin) = (rules.lease().as_micros(), rules.margin().as_micros());
-        let expiry = rules.expiry();
+        let (expiry, protocol) = words(rules.expiry());
         if let Some((before, beat)) = claim.expected {
             self.push(election, true, format!(
                 "UPDATE incumbent_election SET state = 'held', holder = '{holder}', incarnation = '{incarnation}',
                     term = {term}, lease_us = {lease}, margin_us = {margin}, expiry = '{expiry}', since_us = {since},
-                    successor = NULL
+                    successor = NULL, protocol = '{protocol}'
                 WHERE name = '{election}' AND term = {before} AND term < {term}"
             ));
             self.push(election, true, format!(
@@ -84,8 +89,9 @@ impl<'a> Script<'a> {
         } else {
             self.push(election, true, format!(
                 "INSERT INTO incumbent_election
-                    (name, state, holder, incarnation, term, lease_us, margin_us, expiry, since_us, successor)
-                VALUES ('{election}', 'held', '{holder}', '{incarnation}', {term}, {lease}, {margin}, '{expiry}', {since}, NULL)"
+                    (name, state, holder, incarnation, term, lease_us, margin_us, expiry, since_us, successor, protocol)
+                VALUES ('{election}', 'held', '{holder}', '{incarnation}', {term}, {lease}, {margin}, '{expiry}', {since}, NULL,
+                    '{protocol}')"
             ));
             self.push(
                 election,

@@ -84,7 +84,13 @@ impl DatabaseFile {
             let file = format!("{}:{}", self.device, self.inode);
             return schema::apply(connection, Some(file), others).await;
         }
-        schema::read(connection).await?.ok_or_else(|| Error::Missing { place: self.place() })
+        let meta = schema::read(connection).await?;
+        let meta = meta.ok_or_else(|| Error::Missing { place: self.place() })?;
+        if meta.version < schema::VERSION {
+            let (place, found, known) = (self.place(), meta.version, schema::VERSION);
+            return Err(Error::SchemaOlder { place, found, known });
+        }
+        Ok(meta)
     }
 }
 

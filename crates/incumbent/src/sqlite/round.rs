@@ -6,6 +6,7 @@
 
 use incumbent_protocol::identity::ElectionName;
 use incumbent_protocol::lease::request::Holding;
+use incumbent_protocol::rounds::round::Round;
 use incumbent_protocol::term::{Recorded, Term};
 use incumbent_protocol::time::StoreTime;
 use sqlx::sqlite::SqliteRow;
@@ -16,8 +17,9 @@ use super::{Store, trouble};
 use crate::bell;
 use crate::clock;
 use crate::error::Error;
-use crate::store::arbiter::{Arbiter, Plan, Snapshots};
+use crate::store::arbiter::{Arbiter, Plan, Roster, Snapshots, plans};
 use crate::store::office::TermRecord;
+use crate::store::round::Answer;
 
 const RENEW: &str = "
     UPDATE incumbent_beat SET beat = beat + 1, beaten_us = ?1
@@ -96,6 +98,46 @@ impl Arbiter for Store {
             sqlx::query(TERMS).bind(election.as_str()).bind(most).fetch_all(held.get()).await;
         let terms = rows.map_err(trouble).and_then(|rows| rows.iter().map(decode).collect());
         self.end(held, terms)
+    }
+
+    async fn beats(
+        &mut self,
+        rounds: &[(&ElectionName, &Round)],
+        answers: &mut Vec<Answer>,
+    ) -> Result<(), Error> {
+        for (election, round) in rounds {
+            answers.push(self.round(election, round).await?);
+        }
+        Ok(())
+    }
+
+    async fn round(&mut self, election: &ElectionName, round: &Round) -> Result<Answer, Error> {
+        let mut held = self.connect().await?;
+        let done = async {
+            let begun = held.get().begin_with("BEGIN IMMEDIATE").await;
+            let mut work = begun.map_err(trouble)?;
+            let scene = self.scene(&mut work, election, round).await?;
+            let had = scene.vars.as_ref().map(|vars| vars.epoch);
+            let (writes, answer) = round.decide(scene);
+            if writes.is_empty() {
+                work.rollback().await.map_err(trouble)?;
+                return Ok(answer);
+            }
+            self.statements += 2;
+            for plan in &plans(election, round, writes, had) {
+                self.statements += put(&mut work, plan).await?;
+            }
+            work.commit().await.map_err(trouble)?;
+            Ok(answer)
+        };
+        let done = done.await;
+        self.end(held, done)
+    }
+
+    async fn roster(&mut self, election: &ElectionName) -> Result<Roster, Error> {
+        let mut held = self.connect().await?;
+        let found = self.read_roster(held.get(), election).await;
+        self.end(held, found)
     }
 
     fn ring(&mut self) {

@@ -18,11 +18,11 @@ use super::{Store, trouble};
 use crate::clock;
 use crate::error::Error;
 use crate::lock::Lock;
-use crate::store::arbiter::Snapshots;
+use crate::store::arbiter::{Snapshots, expiry, odd};
 
 const SELECT: &str = "
     SELECT e.name, e.state, e.holder, e.incarnation, e.term, b.beat, e.lease_us, e.margin_us, e.expiry,
-           e.since_us, b.beaten_us, e.successor
+           e.since_us, b.beaten_us, e.successor, e.protocol
     FROM incumbent_election AS e JOIN incumbent_beat AS b ON b.name = e.name
     WHERE ?1 IS NULL OR e.name IN (SELECT value FROM json_each(?1))
     ORDER BY e.name";
@@ -63,21 +63,20 @@ impl Store {
         }
     }
 
-    fn died(&self, incarnation: Incarnation) -> bool {
+    pub(super) fn died(&self, incarnation: Incarnation) -> bool {
         incarnation != self.me.incarnation
             && self.folder().is_some_and(|folder| Lock::died(folder, incarnation))
     }
 }
 
 fn decode(row: &SqliteRow) -> Result<(ElectionName, Record), Error> {
-    let odd = |what: &str| Error::Store(format!("a row has an odd {what}; was it edited by hand?"));
     let text = |at: usize| row.try_get::<String, _>(at).map_err(trouble);
     let number = |at: usize| {
         let value = row.try_get::<i64, _>(at).map_err(trouble)?;
         u64::try_from(value).map_err(|_| odd("number"))
     };
     let micros = |at: usize| number(at).map(Duration::from_micros);
-    let expiry = text(8)?.parse().map_err(|_| odd("expiry"))?;
+    let expiry = expiry(&text(8)?, &text(12)?)?;
     let successor = row.try_get::<Option<String>, _>(11).map_err(trouble)?;
     let record = Record {
         state: State::from_word(&text(1)?).ok_or_else(|| odd("state"))?,

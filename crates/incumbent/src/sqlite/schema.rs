@@ -13,13 +13,25 @@ use crate::error::Error;
 use crate::{clock, sqlite};
 
 /// The version that this program writes and reads.
-pub(crate) const VERSION: i64 = 1;
+pub(crate) const VERSION: i64 = 2;
 
 /// The statements that make the tables.
 pub(crate) const SQL: &str = include_str!("schema.sql");
 
-/// What they are called, but for the one that tells the version.
-const TABLES: [&str; 3] = ["incumbent_election", "incumbent_beat", "incumbent_term"];
+/// What they are called, but for the one that tells the version, and since which version they are
+/// there.
+const TABLES: [(&str, i64); 5] = [
+    ("incumbent_election", 1),
+    ("incumbent_beat", 1),
+    ("incumbent_term", 1),
+    ("incumbent_vars", 2),
+    ("incumbent_descriptor", 2),
+];
+
+/// What version 2 added to a table of version 1.
+const ADD_PROTOCOL: &str =
+    "ALTER TABLE incumbent_election ADD COLUMN protocol TEXT NOT NULL DEFAULT 'lease'
+    CHECK (protocol IN ('lease', 'rounds'))";
 
 /// What a database says about itself.
 #[derive(Clone, Debug, Default)]
@@ -28,6 +40,8 @@ pub(crate) struct Meta {
     pub(crate) replaced_at: Option<StoreTime>,
     /// Which file it was when it was last opened to contend in.
     file: Option<String>,
+    /// The version of its tables.
+    pub(crate) version: i64,
 }
 
 /// Makes the tables if they are missing, and reads what the database says about itself.
@@ -39,23 +53,28 @@ pub(crate) async fn apply(
     file: Option<String>,
     others_live: impl FnOnce() -> bool,
 ) -> Result<Meta, Error> {
-    if let Some(meta) = read(connection).await?.filter(|meta| meta.file == file) {
+    let current = |meta: &Meta| meta.file == file && meta.version == VERSION;
+    if let Some(meta) = read(connection).await?.filter(current) {
         return Ok(meta);
     }
     let mut write = connection.begin_with("BEGIN IMMEDIATE").await.map_err(sqlite::trouble)?;
     // Another process may have been faster while this one waited for the lock.
     let meta = read(&mut write).await?;
-    if let Some(meta) = meta.clone().filter(|meta| meta.file == file) {
+    if let Some(meta) = meta.clone().filter(current) {
         return Ok(meta);
     }
+    if meta.as_ref().is_some_and(|meta| meta.version < 2) {
+        sqlx::raw_sql(ADD_PROTOCOL).execute(&mut *write).await.map_err(sqlite::trouble)?;
+    }
     sqlx::raw_sql(SQL).execute(&mut *write).await.map_err(sqlite::trouble)?;
+    let moved = meta.as_ref().is_none_or(|meta| meta.file != file);
     let before = meta.and_then(|meta| meta.replaced_at);
-    let replaced_at = if others_live() { Some(clock::wall()) } else { before };
+    let replaced_at = if moved && others_live() { Some(clock::wall()) } else { before };
     note(&mut write, "schema_version", Some(VERSION.to_string())).await?;
     note(&mut write, "replaced_us", replaced_at.map(|at| at.as_micros().to_string())).await?;
     note(&mut write, "file", file.clone()).await?;
     write.commit().await.map_err(sqlite::trouble)?;
-    Ok(Meta { replaced_at, file })
+    Ok(Meta { replaced_at, file, version: VERSION })
 }
 
 async fn note(write: &mut SqliteConnection, key: &str, value: Option<String>) -> Result<(), Error> {
@@ -91,11 +110,12 @@ pub(crate) async fn read(connection: &mut SqliteConnection) -> Result<Option<Met
         return Err(Error::SchemaNewer { found, known: VERSION });
     }
     // A table that was there once and is missing may have held a leader.
-    if let Some(missing) = TABLES.into_iter().find(|table| !has(table)) {
+    let there = TABLES.into_iter().filter(|(_, since)| *since <= found);
+    if let Some((missing, _)) = there.into_iter().find(|(table, _)| !has(table)) {
         return Err(corrupt(format!("the table {missing} is missing")));
     }
     let replaced_at = row("replaced_us").and_then(number).and_then(|at| u64::try_from(at).ok());
     let replaced_at = replaced_at.map(StoreTime::from_micros);
     let file = row("file").and_then(|row| row.try_get(1).ok());
-    Ok(Some(Meta { replaced_at, file }))
+    Ok(Some(Meta { replaced_at, file, version: found }))
 }

@@ -1,4 +1,4 @@
--- Incumbent on SQLite, schema version 1. Times are microseconds since 1970 by the host's wall clock.
+-- Incumbent on SQLite, schema version 2. Times are microseconds since 1970 by the host's wall clock.
 
 CREATE TABLE IF NOT EXISTS incumbent_meta (
     key   TEXT NOT NULL PRIMARY KEY,
@@ -16,7 +16,8 @@ CREATE TABLE IF NOT EXISTS incumbent_election (
     margin_us   INTEGER NOT NULL,
     expiry      TEXT    NOT NULL CHECK (expiry IN ('observed', 'database')),
     since_us    INTEGER NOT NULL,
-    successor   TEXT
+    successor   TEXT,
+    protocol    TEXT    NOT NULL DEFAULT 'lease' CHECK (protocol IN ('lease', 'rounds'))
 ) STRICT, WITHOUT ROWID;
 
 -- The beats of whoever leads. A null incarnation means that no renewal is accepted.
@@ -41,4 +42,36 @@ CREATE TABLE IF NOT EXISTS incumbent_term (
     actor       TEXT,
     note        TEXT,
     PRIMARY KEY (election, term)
+) STRICT, WITHOUT ROWID;
+
+-- What the candidates of an election with a roster share: the highest id, the pace, and whether
+-- somebody was evicted who was not dead.
+CREATE TABLE IF NOT EXISTS incumbent_vars (
+    name          TEXT    NOT NULL PRIMARY KEY,
+    epoch_us      INTEGER NOT NULL,
+    max_id        INTEGER NOT NULL,
+    round_time_us INTEGER NOT NULL,
+    round_limit   INTEGER NOT NULL,
+    margin_us     INTEGER NOT NULL,
+    delta_us      INTEGER NOT NULL,
+    cap_us        INTEGER NOT NULL,
+    round_us      INTEGER NOT NULL,
+    next_us       INTEGER,
+    pace          INTEGER NOT NULL,
+    evicted       INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+
+-- The roster: one row for each candidate.
+CREATE TABLE IF NOT EXISTS incumbent_descriptor (
+    election    TEXT    NOT NULL,
+    id          INTEGER NOT NULL,
+    holder      TEXT    NOT NULL,
+    incarnation TEXT    NOT NULL,
+    counter     INTEGER NOT NULL,
+    address     TEXT,
+    labels      TEXT    NOT NULL,
+    joined_us   INTEGER NOT NULL,
+    beaten_us   INTEGER NOT NULL,
+    PRIMARY KEY (election, id),
+    UNIQUE (election, incarnation)
 ) STRICT, WITHOUT ROWID;

@@ -10,19 +10,19 @@ use incumbent_protocol::lease::request::Claim;
 use incumbent_protocol::time::StoreTime;
 use sqlx::sqlite::SqliteConnection;
 
-use super::trouble;
+use super::{register, trouble};
 use crate::error::Error;
-use crate::store::arbiter::{Plan, misfit};
+use crate::store::arbiter::{Plan, misfit, words};
 use crate::store::office::Warrant;
 
 const CLAIM: &str = "
     INSERT INTO incumbent_election
-        (name, state, holder, incarnation, term, lease_us, margin_us, expiry, since_us, successor)
-    VALUES (?1, 'held', ?2, ?3, ?4, ?5, ?6, ?7, ?8, NULL)
+        (name, state, holder, incarnation, term, lease_us, margin_us, expiry, since_us, successor, protocol)
+    VALUES (?1, 'held', ?2, ?3, ?4, ?5, ?6, ?7, ?8, NULL, ?9)
     ON CONFLICT (name) DO UPDATE SET
         state = 'held', holder = excluded.holder, incarnation = excluded.incarnation, term = excluded.term,
         lease_us = excluded.lease_us, margin_us = excluded.margin_us, expiry = excluded.expiry,
-        since_us = excluded.since_us, successor = NULL
+        since_us = excluded.since_us, successor = NULL, protocol = excluded.protocol
     WHERE incumbent_election.term < excluded.term";
 
 const CLAIM_BEAT: &str = "
@@ -65,6 +65,9 @@ pub(super) async fn put(work: &mut SqliteConnection, plan: &Plan) -> Result<u64,
         Plan::Claim { election, claim } => put_claim(work, election, claim).await,
         Plan::Release { election, now } => put_release(work, election, *now).await,
         Plan::Order { warrant, decree, now } => put_order(work, warrant, decree, *now).await,
+        Plan::Register { election, by, write, .. } => {
+            register::put(work, election, by, write).await.map(|()| 1)
+        }
     }
 }
 
@@ -85,8 +88,9 @@ async fn put_claim(
         .bind(term)
         .bind(span(claim.rules.lease()))
         .bind(span(claim.rules.margin()))
-        .bind(claim.rules.expiry().as_str())
-        .bind(since);
+        .bind(words(claim.rules.expiry()).0)
+        .bind(since)
+        .bind(words(claim.rules.expiry()).1);
     let taken = taken.execute(&mut *work).await.map_err(trouble)?.rows_affected();
     let beaten = sqlx::query(CLAIM_BEAT)
         .bind(name)
@@ -143,6 +147,6 @@ pub(super) fn micros(time: StoreTime) -> i64 {
     signed(time.as_micros())
 }
 
-fn signed(number: u64) -> i64 {
+pub(super) fn signed(number: u64) -> i64 {
     i64::try_from(number).unwrap_or(i64::MAX)
 }

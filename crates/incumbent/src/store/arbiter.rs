@@ -6,13 +6,17 @@
 
 use std::collections::BTreeMap;
 
-use incumbent_protocol::identity::ElectionName;
+use incumbent_protocol::identity::{CandidateId, ElectionName};
 use incumbent_protocol::lease::order::Decree;
 use incumbent_protocol::lease::request::{Claim, Holding};
 use incumbent_protocol::lease::row::Snapshot;
+use incumbent_protocol::rounds::register::{Descriptor, Vars};
+use incumbent_protocol::rounds::round::{Round, Write};
+use incumbent_protocol::rules::Expiry;
 use incumbent_protocol::time::StoreTime;
 
 use super::office::{TermRecord, Warrant};
+use super::round::Answer;
 use crate::error::Error;
 
 /// A database that arbitrates.
@@ -43,6 +47,22 @@ pub(crate) trait Arbiter {
     async fn terms(&mut self, election: &ElectionName, most: u32)
     -> Result<Vec<TermRecord>, Error>;
 
+    /// Does the rounds of followers and leaders, all of them in one message. The answers are put down
+    /// in the order of the rounds, as far as there are any: trouble in one election costs the others
+    /// nothing that was done for them.
+    async fn beats(
+        &mut self,
+        rounds: &[(&ElectionName, &Round)],
+        answers: &mut Vec<Answer>,
+    ) -> Result<(), Error>;
+
+    /// Does one round of a newcomer, a contender, or one that leaves, in a transaction that has VARS
+    /// for itself.
+    async fn round(&mut self, election: &ElectionName, round: &Round) -> Result<Answer, Error>;
+
+    /// The roster of an election, lowest id first, and VARS.
+    async fn roster(&mut self, election: &ElectionName) -> Result<Roster, Error>;
+
     /// Wakes whoever listens, after a write.
     fn ring(&mut self) {}
 }
@@ -61,6 +81,14 @@ impl Snapshots {
     }
 }
 
+/// Everything that an election with a roster keeps.
+#[derive(Debug)]
+pub(crate) struct Roster {
+    pub(crate) snapshot: Snapshot,
+    pub(crate) vars: Option<Vars>,
+    pub(crate) rows: Vec<Descriptor>,
+}
+
 /// What a decision asks to be written.
 #[derive(Debug)]
 pub(crate) enum Plan {
@@ -70,6 +98,52 @@ pub(crate) enum Plan {
     Release { election: ElectionName, now: StoreTime },
     /// End a term at an operator's wish.
     Order { warrant: Box<Warrant>, decree: Box<Decree>, now: StoreTime },
+    /// Write to the registers of an election.
+    Register { election: ElectionName, by: CandidateId, write: Box<Write>, had: Option<StoreTime> },
+}
+
+/// What the writes of a round mean here. `had` is the life of VARS that was read, if there was one.
+pub(crate) fn plans(
+    election: &ElectionName,
+    round: &Round,
+    writes: Vec<Write>,
+    had: Option<StoreTime>,
+) -> Vec<Plan> {
+    let plan = |write| {
+        let election = election.clone();
+        match write {
+            Write::Claim(claim) => Plan::Claim { election, claim: Box::new(claim) },
+            Write::Release(now) => Plan::Release { election, now },
+            write => {
+                let (by, write) = (round.candidate.clone(), Box::new(write));
+                Plan::Register { election, by, write, had }
+            }
+        }
+    };
+    writes.into_iter().map(plan).collect()
+}
+
+/// A row that no version of this program wrote.
+pub(crate) fn odd(what: &str) -> Error {
+    Error::Store(format!("a row has an odd {what}; was it edited by hand?"))
+}
+
+/// Reads by what an election is held: a roster, or what the word for its expiry says.
+pub(crate) fn expiry(word: &str, protocol: &str) -> Result<Expiry, Error> {
+    match (protocol, word.parse()) {
+        ("rounds", Ok(_)) => Ok(Expiry::Rounds),
+        ("lease", Ok(expiry)) if expiry != Expiry::Rounds => Ok(expiry),
+        ("rounds" | "lease", _) => Err(odd("expiry")),
+        _ => Err(odd("protocol")),
+    }
+}
+
+/// The words for it: of its expiry, and of its protocol.
+pub(crate) const fn words(expiry: Expiry) -> (&'static str, &'static str) {
+    match expiry {
+        Expiry::Observed | Expiry::Database => (expiry.as_str(), "lease"),
+        Expiry::Rounds => (Expiry::Observed.as_str(), "rounds"),
+    }
 }
 
 /// The two rows of an election do not fit together. Cannot happen under their locks, unless

@@ -10,6 +10,7 @@ use incumbent_protocol::identity::ElectionName;
 use incumbent_protocol::lease::request::{Denied, Done, Refusal, Request};
 use incumbent_protocol::lease::row::Snapshot;
 use incumbent_protocol::outcome::Outcome;
+use incumbent_protocol::rounds::round::{Act, End};
 
 use super::arbiter::{Arbiter, Plan, Snapshots};
 use crate::error::Error;
@@ -22,6 +23,17 @@ pub(crate) type Answer = Outcome<Done, Denied>;
 pub(crate) struct Ask {
     pub(crate) election: ElectionName,
     pub(crate) request: Request,
+}
+
+impl Ask {
+    /// Whether a lease depends on it, or somebody waits for its end.
+    pub(crate) fn presses(&self) -> bool {
+        match &self.request {
+            Request::Renew(_) | Request::Resign(_) => true,
+            Request::Round(round) => matches!(round.act, Act::Lead(_) | Act::Resign(_)),
+            Request::Look | Request::Bid(_) => false,
+        }
+    }
 }
 
 /// How often something is tried while the store undoes it.
@@ -42,7 +54,7 @@ pub(crate) async fn round<A: Arbiter>(store: &mut A, asks: &[Ask]) -> (Vec<Answe
     if let Err(Error::StoreGone { .. } | Error::Corrupt { .. }) = &result {
         // There is no store that could still say yes to what is held on it.
         for (ask, answer) in asks.iter().zip(&mut answers) {
-            if matches!(ask.request, Request::Renew(_) | Request::Resign(_)) {
+            if ask.presses() {
                 *answer = over();
             }
         }
@@ -55,7 +67,7 @@ async fn steps<A: Arbiter>(
     asks: &[Ask],
     answers: &mut [Answer],
 ) -> Result<(), Error> {
-    if asks.iter().any(|ask| matches!(ask.request, Request::Bid(_))) {
+    if asks.iter().any(|ask| matches!(ask.request, Request::Bid(_) | Request::Round(_))) {
         store.before_bidding()?;
     }
     renew(store, asks, answers).await?;
@@ -63,6 +75,57 @@ async fn steps<A: Arbiter>(
     if !writes.is_empty() {
         write(store, asks, &writes, answers).await?;
         store.ring();
+    }
+    beat(store, asks, answers).await?;
+    stand(store, asks, answers).await
+}
+
+/// Does the rounds of followers and leaders.
+async fn beat<A: Arbiter>(
+    store: &mut A,
+    asks: &[Ask],
+    answers: &mut [Answer],
+) -> Result<(), Error> {
+    let mut rounds = Vec::new();
+    let mut places = Vec::new();
+    let mut open = open(asks, answers);
+    // Leases first.
+    open.sort_by_key(|(_, ask)| !ask.presses());
+    for (at, ask) in open {
+        if let Request::Round(round) = &ask.request
+            && matches!(round.act, Act::Beat { .. } | Act::Lead(_))
+        {
+            rounds.push((&ask.election, &**round));
+            places.push(at);
+        }
+    }
+    if rounds.is_empty() {
+        return Ok(());
+    }
+    let mut done = Vec::with_capacity(rounds.len());
+    let result = store.beats(&rounds, &mut done).await;
+    for (at, answer) in places.into_iter().zip(done) {
+        answers[at] = answer;
+    }
+    result
+}
+
+/// Does the rounds of all others, one after the other.
+async fn stand<A: Arbiter>(
+    store: &mut A,
+    asks: &[Ask],
+    answers: &mut [Answer],
+) -> Result<(), Error> {
+    for (at, ask) in open(asks, answers) {
+        if let Request::Round(round) = &ask.request {
+            let answer = store.round(&ask.election, round).await?;
+            let changed = matches!(&answer, Outcome::Committed(Done::Rounded(report))
+                if matches!(report.end, End::Claimed(..) | End::Resigned));
+            answers[at] = answer;
+            if changed {
+                store.ring();
+            }
+        }
     }
     Ok(())
 }
@@ -165,7 +228,7 @@ fn decide(asks: &[&Ask], mut snapshots: Snapshots) -> (Vec<Plan>, Vec<Answer>) {
             }
             Request::Resign(_) => over(),
             // Neither is ever written here.
-            Request::Look | Request::Renew(_) => Outcome::Unknown,
+            Request::Look | Request::Renew(_) | Request::Round(_) => Outcome::Unknown,
         });
     }
     (plans, answers)

@@ -7,7 +7,9 @@ use std::time::Duration;
 use incumbent::{Leadership, lease_clock_nanos};
 
 use crate::ground::Ground;
-use crate::support::{LONG, SHORT, close_all, contend, for_a_while, lead, resign, soon, won};
+use crate::support::{
+    LONG, SHORT, close_all, contend, for_a_while, lead, resign, soon, vanish, won,
+};
 
 pub(crate) async fn one_of_three_leads_at_a_time(ground: &Ground) {
     let inside = Arc::new(AtomicUsize::new(0));
@@ -67,24 +69,15 @@ pub(crate) async fn a_dropped_leadership_is_followed(ground: &Ground) {
     close_all([one, two]).await;
 }
 
-/// Leads in a runtime of its own, which is then dropped with everything in it: nothing is told to
-/// anybody, as when a process is killed. What is kept of it counts as the rest of its work.
+/// Leads as a process that is then killed. What is kept of it counts as the rest of its work.
 fn lead_and_vanish(ground: &Ground) -> Leadership {
     let config = ground.config("vanishing", SHORT);
-    std::thread::scope(|scope| {
-        let thread = scope.spawn(|| {
-            let runtime = tokio::runtime::Runtime::new().expect("a runtime");
-            let leadership = runtime.block_on(async { lead(&ground.enter(&config).await).await });
-            runtime.shutdown_background();
-            leadership
-        });
-        thread.join().expect("no panic")
-    })
+    vanish(async || lead(&ground.enter(&config).await).await)
 }
 
 pub(crate) async fn a_leader_that_vanishes_is_followed_after_its_lease(ground: &Ground) {
     let two = ground.candidate("two", SHORT).await;
-    let first = tokio::task::block_in_place(|| lead_and_vanish(ground));
+    let first = lead_and_vanish(ground);
     let second = lead(&two).await;
     let now = lease_clock_nanos();
     assert!(now > first.valid_until_nanos(), "two was early");

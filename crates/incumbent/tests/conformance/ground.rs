@@ -10,13 +10,13 @@ use std::path::PathBuf;
 use std::sync::Mutex;
 use std::time::Duration;
 
-use incumbent::{Backend, Config, Election, Error, Schema};
+use incumbent::{Backend, Config, Election, Error, Protocol, Schema};
 use incumbent_sim::check::audit;
 use incumbent_testbed::{Database, Proxy};
 use tempfile::TempDir;
 
 use crate::host::Host;
-use crate::support::BILLING;
+use crate::support::{BILLING, LONG};
 use crate::users::Users;
 
 /// What elections are agreed on.
@@ -51,6 +51,8 @@ impl Kind {
 /// One database to hold elections on.
 pub(crate) struct Ground {
     pub(crate) kind: Kind,
+    /// How elections are held on it.
+    protocol: Protocol,
     /// By which candidates reach it.
     pub(crate) url: String,
     pub(crate) users: Users,
@@ -83,7 +85,13 @@ impl Ground {
         let (url, database) = host.fresh_database().await.unzip();
         let url = url.unwrap_or_else(file);
         let (users, histories) = (Users::new(&url, 4), Mutex::default());
-        Ground { kind, url, users, database, address: host.address(), folder, histories }
+        let (protocol, address) = (Protocol::Lease, host.address());
+        Ground { kind, protocol, url, users, database, address, folder, histories }
+    }
+
+    /// The same place, where elections are held by this protocol.
+    pub(crate) fn by(self, protocol: Protocol) -> Ground {
+        Ground { protocol, ..self }
     }
 
     pub(crate) fn schema(&self) -> Schema {
@@ -109,13 +117,26 @@ impl Ground {
         format!("{scheme}://{user}:{password}@{host}/{database}{options}")
     }
 
-    /// Settings that write a history. Beats are short whatever the lease.
+    /// Settings that write a history. Beats are short whatever the lease. In rounds, a lease that does
+    /// not end is as many rounds as there may be.
     pub(crate) fn config(&self, name: &str, lease: Duration) -> Config {
+        let config = self.noted(name);
+        if self.protocol == Protocol::Lease {
+            let beat = (lease / 4).min(Duration::from_millis(200));
+            return config.lease(lease).beat(beat);
+        }
+        let (round, limit) =
+            if lease == LONG { (Duration::from_millis(120), 100) } else { (lease / 4, 4) };
+        let timeout = round * limit / 6;
+        config.protocol(self.protocol).round_time(round).round_limit(limit).timeout(timeout)
+    }
+
+    /// All defaults, but for a name and a history.
+    pub(crate) fn noted(&self, name: &str) -> Config {
         let mut histories = self.histories.lock().expect("no panic");
         let path = self.folder.path().join(format!("{}-{name}", histories.len()));
         histories.push(path.clone());
-        let beat = (lease / 4).min(Duration::from_millis(200));
-        Config::new().name(name).lease(lease).beat(beat).history(path)
+        Config::new().name(name).history(path)
     }
 
     pub(crate) async fn open(&self, config: &Config) -> Backend {

@@ -6,18 +6,24 @@
 //! must *not* happen too early is compared with a clock. Whatever candidates do is written down and
 //! judged by the simulator's judges.
 
+mod agreement;
+mod amnesia;
 mod bell;
 mod elect;
+mod evicted;
 mod expiry;
 mod fenced;
 mod ground;
 mod host;
 mod input;
+mod line;
 mod look;
 mod many;
+mod message;
 mod orders;
 mod restart;
 mod roles;
+mod roster;
 mod schema;
 mod support;
 mod tls;
@@ -26,11 +32,13 @@ mod users;
 
 /// A test for each scenario on one ground.
 macro_rules! scenarios {
-    ($kind:ident: $($room:ident::$scenario:ident,)*) => {
+    ($kind:ident: $($scenarios:tt)*) => { scenarios! { $kind by Lease: $($scenarios)* } };
+    ($kind:ident by $protocol:ident: $($room:ident::$scenario:ident,)*) => {
         $(
             #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
             async fn $scenario() {
                 let ground = crate::ground::Ground::new(crate::ground::Kind::$kind).await;
+                let ground = ground.by(incumbent::Protocol::$protocol);
                 crate::$room::$scenario(&ground).await;
                 ground.judge();
             }
@@ -38,19 +46,16 @@ macro_rules! scenarios {
     };
 }
 
-/// What every backend does.
+/// What every backend does, whichever protocol elections are held by.
 macro_rules! everywhere {
-    ($kind:ident) => {
-        scenarios! { $kind:
+    ($kind:ident by $protocol:ident) => {
+        scenarios! { $kind by $protocol:
             elect::one_of_three_leads_at_a_time,
             elect::a_resigned_leader_is_followed_under_a_higher_token,
             elect::a_dropped_leadership_is_followed,
             elect::a_leader_that_vanishes_is_followed_after_its_lease,
             elect::closing_lets_go,
             elect::two_of_the_same_name_are_two,
-            expiry::by_the_databases_clock_an_old_row_is_taken_over_at_once,
-            expiry::by_observation_an_old_row_must_be_watched_for_a_lease,
-            expiry::a_candidate_with_other_rules_is_refused,
             orders::a_takeover_names_the_next_leader,
             orders::a_demoted_leader_lets_another_go_first,
             orders::an_order_that_makes_no_sense_changes_nothing,
@@ -58,7 +63,6 @@ macro_rules! everywhere {
             look::every_term_keeps_why_it_began_and_why_it_ended,
             look::statuses_show_every_election,
             look::an_onlooker_sees_one_leader_follow_the_other,
-            many::fifty_elections_cost_one_statement_a_beat,
             restart::tokens_grow_over_restarts_and_a_fence_keeps_them_in_order,
             trouble::renewals_go_on_beside_long_transactions,
             trouble::a_table_dropped_under_a_leader_ends_its_leadership,
@@ -73,20 +77,94 @@ macro_rules! everywhere {
     };
 }
 
-/// What every backend does that is reached over a network and has users.
-macro_rules! on_servers {
+/// What every backend does that only elections by lease know: whose clock ends a lease, and many
+/// renewals as one statement.
+macro_rules! by_lease {
     ($kind:ident) => {
-        everywhere! { $kind }
+        everywhere! { $kind by Lease }
         scenarios! { $kind:
+            expiry::by_the_databases_clock_an_old_row_is_taken_over_at_once,
+            expiry::by_observation_an_old_row_must_be_watched_for_a_lease,
+            expiry::a_candidate_with_other_rules_is_refused,
+            many::fifty_elections_cost_one_statement_a_beat,
+        }
+    };
+}
+
+/// What every backend does where elections are held by rounds.
+macro_rules! by_rounds {
+    ($kind:ident) => {
+        everywhere! { $kind by Rounds }
+        in_line! { $kind }
+    };
+}
+
+/// What only elections by rounds know.
+macro_rules! in_line {
+    ($kind:ident) => {
+        scenarios! { $kind by Rounds:
+            line::the_lowest_in_line_leads_and_whoever_resigned_goes_to_its_end,
+            line::whoever_stops_is_followed_without_being_found_dead,
+            line::a_follower_that_closes_or_gives_up_leaves_no_row,
+            line::when_the_four_lowest_die_at_once_one_of_those_behind_leads,
+            line::when_all_were_killed_those_who_come_next_lead_within_the_bound,
+            line::ids_of_several_elections_are_independent,
+            roster::members_shows_everybody_with_what_they_tell_of_themselves,
+            roster::a_rank_is_fresh_while_rounds_come_through_and_then_stale,
+            roster::a_newcomer_is_told_to_the_leader,
+            roster::a_death_is_told_once_and_never_again,
+            evicted::whoever_is_evicted_by_hand_comes_back_at_the_end_and_rounds_grow,
+            evicted::a_leader_whose_row_is_gone_lets_go_and_another_leads,
+            agreement::a_candidate_by_lease_is_refused_where_rounds_are_held,
+            agreement::a_candidate_in_rounds_is_refused_where_leases_are_held,
+            agreement::another_pacing_is_refused,
+            agreement::another_pacing_is_accepted_once_all_old_candidates_are_gone,
+            amnesia::vars_deleted_by_hand_is_made_anew,
+            amnesia::vars_replaced_by_hand_is_obeyed,
+            amnesia::a_roster_emptied_by_hand_fills_again,
+            amnesia::when_the_last_id_was_given_a_newcomer_is_told,
+        }
+    };
+}
+
+/// What every backend does that is reached over a network, whichever protocol elections are held by.
+macro_rules! over_a_network {
+    ($kind:ident by $protocol:ident) => {
+        scenarios! { $kind by $protocol:
             trouble::a_bid_whose_answers_are_lost_never_makes_two_leaders,
-            trouble::a_claim_that_was_committed_unheard_is_not_led_under,
             trouble::a_leader_that_is_cut_off_stops_before_it_is_followed,
             fenced::a_commit_whose_answer_is_lost_is_in_doubt,
             fenced::stricter_isolation_fences_as_well,
+        }
+    };
+}
+
+/// The same for rounds.
+macro_rules! rounds_on_servers {
+    ($kind:ident) => {
+        by_rounds! { $kind }
+        over_a_network! { $kind by Rounds }
+        scenarios! { $kind by Rounds:
+            message::the_round_of_a_follower_is_one_message,
+            message::the_round_of_a_leader_is_one_message,
+            message::a_join_that_was_committed_unheard_is_one_place,
+            message::a_claim_that_was_committed_unheard_is_not_led_under,
+        }
+    };
+}
+
+/// What every backend does that is reached over a network and has users.
+macro_rules! on_servers {
+    ($kind:ident) => {
+        by_lease! { $kind }
+        over_a_network! { $kind by Lease }
+        scenarios! { $kind:
+            trouble::a_claim_that_was_committed_unheard_is_not_led_under,
             input::a_newer_schema_is_left_alone,
         }
         kinds! { $kind:
             schema::an_older_schema_is_refused_and_brought_up_to_date,
+            schema::leaders_and_terms_outlive_the_step_to_rounds,
             schema::several_may_apply_the_schema_at_once,
             schema::the_printed_statements_make_the_schema,
             input::missing_tables_are_said,
@@ -137,12 +215,17 @@ macro_rules! alone {
 }
 
 mod sqlite {
-    everywhere! { Sqlite }
+    by_lease! { Sqlite }
     scenarios! { Sqlite: input::a_newer_file_is_left_alone, }
+    kinds! { Sqlite: schema::a_file_of_the_first_version_keeps_its_leaders_and_terms, }
+}
+
+mod sqlite_rounds {
+    by_rounds! { Sqlite }
 }
 
 mod sqlite_pool {
-    everywhere! { SqlitePool }
+    by_lease! { SqlitePool }
 }
 
 mod postgres {
@@ -160,6 +243,11 @@ mod postgres {
         tls::an_election_and_its_work_on_postgres_go_over_tls,
         input::a_standby_is_refused,
     }
+}
+
+mod postgres_rounds {
+    rounds_on_servers! { Postgres }
+    scenarios! { Postgres by Rounds: roles::a_user_with_exactly_the_granted_rights_can_do_all_of_it, }
 }
 
 mod postgres_pool {
@@ -186,6 +274,10 @@ mod pgbouncer {
     }
 }
 
+mod pgbouncer_rounds {
+    rounds_on_servers! { PgBouncer }
+}
+
 mod mariadb {
     on_servers! { MariaDb }
     with_roles! { MariaDb }
@@ -200,6 +292,11 @@ mod mariadb {
     }
 }
 
+mod mariadb_rounds {
+    rounds_on_servers! { MariaDb }
+    scenarios! { MariaDb by Rounds: roles::a_user_with_exactly_the_granted_rights_can_do_all_of_it, }
+}
+
 mod mariadb_pool {
     on_servers! { MariaDbPool }
     with_roles! { MariaDbPool }
@@ -211,6 +308,16 @@ mod galera {
     with_roles! { Galera }
     scenarios! { Galera: input::a_cluster_nobody_vouches_for_is_refused, }
     alone! { restart::the_writing_node_of_galera_is_outlived, }
+}
+
+/// The statements are those of MariaDB: what a cluster may refuse is what several write at once.
+mod galera_rounds {
+    in_line! { Galera }
+    scenarios! { Galera by Rounds:
+        elect::one_of_three_leads_at_a_time,
+        fenced::work_begun_before_a_takeover_is_not_committed_after_it,
+        trouble::a_leader_that_is_cut_off_stops_before_it_is_followed,
+    }
 }
 
 mod urls {

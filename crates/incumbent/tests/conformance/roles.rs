@@ -45,6 +45,10 @@ pub(crate) async fn a_user_with_all_rights_but_one_is_told_which(ground: &Ground
         ("INSERT", "incumbent_election"),
         ("UPDATE", "incumbent_beat"),
         ("DELETE", "incumbent_term"),
+        ("INSERT", "incumbent_vars"),
+        ("UPDATE", "incumbent_vars"),
+        ("UPDATE", "incumbent_descriptor"),
+        ("DELETE", "incumbent_descriptor"),
     ] {
         grant(&superuser, &all).await;
         superuser.run(&format!("REVOKE {right} ON {table} FROM {whom}")).await;

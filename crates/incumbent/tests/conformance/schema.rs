@@ -3,14 +3,14 @@
 use std::process::Stdio;
 use std::str::FromStr;
 
-use incumbent::{Config, Error};
+use incumbent::{Config, Error, Protocol};
 use sqlx::mysql::MySqlConnectOptions;
 use tokio::io::AsyncWriteExt;
 use tokio::process::Command;
 
 use crate::ground::Ground;
 use crate::host::Host;
-use crate::support::{LONG, close_all, lead, soon};
+use crate::support::{BILLING, LONG, SHORT, close_all, lead, soon};
 
 pub(crate) async fn the_schema_can_be_applied_twice(ground: &Ground) {
     let one = ground.candidate("one", LONG).await;
@@ -99,11 +99,85 @@ pub(crate) async fn an_older_schema_is_refused_and_brought_up_to_date(ground: &G
     let place = format!("/{}", ground.database().name);
     let older = ground.open_at(&ground.url, &Config::new()).await.map(drop);
     let older = older.expect_err("an older schema");
-    assert!(matches!(&older, Error::SchemaOlder { found: 1, known: 2, .. }), "{older}");
+    assert!(matches!(&older, Error::SchemaOlder { found: 1, known: 3, .. }), "{older}");
     let text = older.to_string();
     assert!(text.contains("schema --apply") && text.contains(&place), "{text}");
 
     let applied = ground.schema().apply().await.expect("brought up to date");
-    assert_eq!((applied.from, applied.to), (Some(1), 2));
+    assert_eq!((applied.from, applied.to), (Some(1), 3));
     lead_once(ground).await;
+}
+
+/// A term in each state, as a program wrote it that knew no rounds.
+const BEFORE_ROUNDS: [&str; 3] = [
+    "INSERT INTO incumbent_election
+        (name, state, holder, incarnation, term, lease_us, margin_us, expiry, since_us, successor)
+    VALUES ('billing', 'held', 'old', '0123456789abcdef0123456789abcdef', 41, 900000, 90000, 'observed', 1000, NULL),
+        ('mail', 'released', 'old', '0123456789abcdef0123456789abcdef', 17, 900000, 90000, 'database', 1000, 'next')",
+    "INSERT INTO incumbent_beat (name, term, incarnation, beat, beaten_us)
+    VALUES ('billing', 41, '0123456789abcdef0123456789abcdef', 7, 2000), ('mail', 17, NULL, 3, 2000)",
+    "INSERT INTO incumbent_term (election, term, holder, incarnation, opening, began_us)
+    VALUES ('billing', 41, 'old', '0123456789abcdef0123456789abcdef', 'first', 1000)",
+];
+
+/// Nothing of that is lost, and whoever comes next leads under a higher term, by either protocol.
+async fn has_kept_everything(ground: &Ground) {
+    let config = Config::new().name("one").lease(SHORT);
+    let backend = ground.open(&config).await;
+    let old = backend.status(BILLING).await.expect("a look").record.expect("a row");
+    assert_eq!((old.holder.name.as_str(), old.term.get(), old.beat), ("old", 41, 7));
+    assert_eq!((old.rules, old.state.as_str()), (*backend.timing().rules(), "held"));
+    let mail = backend.status("mail").await.expect("a look").record.expect("a row");
+    assert_eq!((mail.term.get(), mail.state.as_str()), (17, "released"));
+    assert_eq!(mail.successor.as_ref().map(incumbent::CandidateName::as_str), Some("next"));
+    let terms = backend.terms(BILLING, 9).await.expect("terms");
+    assert_eq!((terms.len(), terms[0].term.get(), terms[0].ended), (1, 41, None));
+    let election = backend.election(BILLING).await.expect("opens");
+    let leadership = lead(&election).await;
+    let token = leadership.token();
+    assert!(token.get() > 41, "a token came back");
+    drop(leadership);
+    backend.close().await;
+
+    let config = Config::new().name("two").protocol(Protocol::Rounds).lease(SHORT);
+    let two = ground.enter(&config).await;
+    let leadership = lead(&two).await;
+    assert!(leadership.token() > token);
+    drop(leadership);
+    close_all([two]).await;
+}
+
+pub(crate) async fn leaders_and_terms_outlive_the_step_to_rounds(ground: &Ground) {
+    let sql = ground.schema().sql();
+    // All up to the line that tells version 2, and what comes after the one that tells version 3.
+    let (second, _) = sql.split_once("'2');").expect("version 2 is noted");
+    let (_, once) = sql.split_once("'3');").expect("version 3 is noted");
+    pipe(ground, &format!("{second}'2');{once}")).await;
+    for statement in BEFORE_ROUNDS {
+        ground.users.run(statement).await;
+    }
+    let applied = ground.schema().apply().await.expect("brought up to date");
+    assert_eq!((applied.from, applied.to), (Some(2), 3));
+    has_kept_everything(ground).await;
+}
+
+pub(crate) async fn a_file_of_the_first_version_keeps_its_leaders_and_terms(ground: &Ground) {
+    let first = "
+        CREATE TABLE incumbent_meta (key TEXT NOT NULL PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID;
+        INSERT INTO incumbent_meta VALUES ('schema_version', '1');
+        CREATE TABLE incumbent_election (name TEXT NOT NULL PRIMARY KEY,
+            state TEXT NOT NULL CHECK (state IN ('held', 'ending', 'released')), holder TEXT NOT NULL,
+            incarnation TEXT NOT NULL, term INTEGER NOT NULL CHECK (term > 0), lease_us INTEGER NOT NULL,
+            margin_us INTEGER NOT NULL, expiry TEXT NOT NULL CHECK (expiry IN ('observed', 'database')),
+            since_us INTEGER NOT NULL, successor TEXT) STRICT, WITHOUT ROWID;
+        CREATE TABLE incumbent_beat (name TEXT NOT NULL PRIMARY KEY, term INTEGER NOT NULL, incarnation TEXT,
+            beat INTEGER NOT NULL, beaten_us INTEGER NOT NULL) STRICT, WITHOUT ROWID;
+        CREATE TABLE incumbent_term (election TEXT NOT NULL, term INTEGER NOT NULL, holder TEXT NOT NULL,
+            incarnation TEXT NOT NULL, opening TEXT NOT NULL, began_us INTEGER NOT NULL, ending TEXT,
+            ended_us INTEGER, actor TEXT, note TEXT, PRIMARY KEY (election, term)) STRICT, WITHOUT ROWID";
+    ground.users.run(first).await;
+    for statement in BEFORE_ROUNDS {
+        ground.users.run(statement).await;
+    }
+    has_kept_everything(ground).await;
 }

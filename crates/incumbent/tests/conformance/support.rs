@@ -5,7 +5,7 @@
 
 use std::time::Duration;
 
-use incumbent::{Change, Changes, Election, Error, Leadership};
+use incumbent::{Change, Changes, Election, Error, Leadership, MemberId, Rank};
 use tokio::task::JoinHandle;
 
 pub(crate) use incumbent_testbed::{PATIENCE, soon, until};
@@ -36,6 +36,19 @@ pub(crate) type Campaign = JoinHandle<Result<Leadership, Error>>;
 pub(crate) fn contend(election: &Election) -> Campaign {
     let election = election.clone();
     tokio::spawn(async move { election.campaign().await })
+}
+
+/// Contends in the background, and has a place in line when this returns.
+pub(crate) async fn stand(election: &Election) -> (Campaign, MemberId) {
+    let campaign = contend(election);
+    until("a place in line", async || rank(election).await.id.is_some()).await;
+    let id = rank(election).await.id.expect("a place");
+    (campaign, id)
+}
+
+/// Where a candidate is in line.
+pub(crate) async fn rank(election: &Election) -> Rank {
+    election.rank().await.expect("open").expect("it is held by rounds")
 }
 
 pub(crate) async fn won(campaign: Campaign) -> Leadership {
@@ -69,4 +82,20 @@ pub(crate) async fn change<T>(
         }
     })
     .await
+}
+
+/// Does something in a runtime of its own, which is then dropped with everything in it: nothing is
+/// told to anybody, as when a process is killed.
+pub(crate) fn vanish<T: Send>(act: impl AsyncFnOnce() -> T + Send) -> T {
+    tokio::task::block_in_place(|| {
+        std::thread::scope(|scope| {
+            let thread = scope.spawn(|| {
+                let runtime = tokio::runtime::Runtime::new().expect("a runtime");
+                let done = runtime.block_on(act());
+                runtime.shutdown_background();
+                done
+            });
+            thread.join().expect("no panic")
+        })
+    })
 }

@@ -1,5 +1,6 @@
 //! The connection is lost in the very middle of a commit: it took effect, and nobody was told.
 
+use incumbent::Protocol;
 use incumbent_testbed::{MariaDb, Postgres};
 
 use crate::judge::{Memory, work_of};
@@ -8,9 +9,9 @@ use crate::server::Server;
 use crate::support::{soon, until};
 use crate::troupe::{BILLING, ELECTIONS, Troupe};
 
-async fn a_claim<S: Server>() {
+pub(crate) async fn a_claim<S: Server>(protocol: Protocol) {
     let server = S::begin().await;
-    let troupe = Troupe::of_three(&server).await;
+    let troupe = Troupe::of_three(&server, protocol).await;
     let mut lost = 0;
     soon("claims lose their answers", async {
         while lost < 3 {
@@ -34,17 +35,17 @@ async fn a_claim<S: Server>() {
 
 #[tokio::test]
 async fn a_claim_in_postgres_whose_answer_is_lost_makes_no_second_leader() {
-    a_claim::<Postgres>().await;
+    a_claim::<Postgres>(Protocol::Lease).await;
 }
 
 #[tokio::test]
 async fn a_claim_in_mariadb_whose_answer_is_lost_makes_no_second_leader() {
-    a_claim::<MariaDb>().await;
+    a_claim::<MariaDb>(Protocol::Lease).await;
 }
 
 async fn a_fenced_transaction<S: Server>() {
     let server = S::begin().await;
-    let troupe = Troupe::of_three(&server).await;
+    let troupe = Troupe::of_three(&server, Protocol::Lease).await;
     for _ in 0..4 {
         let leader = troupe.leader(BILLING).await.candidate;
         let proxy = &troupe.candidates[leader].work;

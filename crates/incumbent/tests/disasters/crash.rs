@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use incumbent::Protocol;
 use incumbent_testbed::{MariaDb, PgBouncer, PoolMode, Postgres};
 
 use crate::judge::Memory;
@@ -10,9 +11,9 @@ use crate::support::{LEASE, tenths_of_a_lease};
 use crate::troupe::{BILLING, Troupe};
 
 /// A short outage, one that leases barely outlive, and one that they do not.
-async fn killed_and_restarted<S: Server>() {
+pub(crate) async fn killed_and_restarted<S: Server>(protocol: Protocol) {
     let mut server = S::begin().await;
-    let troupe = Troupe::of_three(&server).await;
+    let troupe = Troupe::of_three(&server, protocol).await;
     for tenths in [0, 6, 15, 0] {
         troupe.work().await;
         server.kill();
@@ -24,18 +25,18 @@ async fn killed_and_restarted<S: Server>() {
 
 #[tokio::test]
 async fn elections_survive_a_postgres_that_is_killed_again_and_again() {
-    killed_and_restarted::<Postgres>().await;
+    killed_and_restarted::<Postgres>(Protocol::Lease).await;
 }
 
 #[tokio::test]
 async fn elections_survive_a_mariadb_that_is_killed_again_and_again() {
-    killed_and_restarted::<MariaDb>().await;
+    killed_and_restarted::<MariaDb>(Protocol::Lease).await;
 }
 
 /// What was sent to a server that stood still is done when it goes on, long after its sender gave up.
-async fn frozen<S: Server>() {
+pub(crate) async fn frozen<S: Server>(protocol: Protocol) {
     let server = S::begin().await;
-    let troupe = Troupe::of_three(&server).await;
+    let troupe = Troupe::of_three(&server, protocol).await;
     for tenths in [4, 18, 25] {
         troupe.work().await;
         server.freeze();
@@ -47,12 +48,12 @@ async fn frozen<S: Server>() {
 
 #[tokio::test]
 async fn elections_survive_a_postgres_that_stands_still() {
-    frozen::<Postgres>().await;
+    frozen::<Postgres>(Protocol::Lease).await;
 }
 
 #[tokio::test]
 async fn elections_survive_a_mariadb_that_stands_still() {
-    frozen::<MariaDb>().await;
+    frozen::<MariaDb>(Protocol::Lease).await;
 }
 
 #[tokio::test]

@@ -1,5 +1,6 @@
 //! The server answers, and takes no writes: its disk is full, or it was switched to read-only.
 
+use incumbent::Protocol;
 use incumbent_testbed::{MariaDb, MariaDbOptions, Postgres, PostgresOptions};
 
 use crate::judge::Memory;
@@ -20,7 +21,7 @@ async fn elections_on_a_postgres_whose_disk_is_full_end_and_come_back_with_room(
     let options = PostgresOptions { disk: Some(DISK), ..PostgresOptions::default() };
     let mut server = Postgres::start_with(options).await.expect("the server starts");
     server.sql("CREATE TABLE load (words text)").await.expect("a table");
-    let troupe = Troupe::of_three(&server).await;
+    let troupe = Troupe::of_three(&server, Protocol::Lease).await;
     troupe.work().await;
     server.fill_disk().expect("full");
     // Beats need room in the log of writes only, so that has to run out of it too.
@@ -68,7 +69,7 @@ async fn elections_on_a_mariadb_whose_disk_is_full_are_safe_and_go_on_with_room(
     let options = MariaDbOptions { disk: Some(DISK), ..MariaDbOptions::default() };
     let server = MariaDb::start_with(options).await.expect("the server starts");
     server.sql("CREATE TABLE kept (words text) ENGINE=InnoDB").await.expect("a table");
-    let troupe = Troupe::of_three(&server).await;
+    let troupe = Troupe::of_three(&server, Protocol::Lease).await;
     troupe.work().await;
     server.fill_disk().expect("full");
     // Its log of writes has its room for ever: beats may go on, while work that needs room cannot.
@@ -83,7 +84,7 @@ async fn elections_on_a_mariadb_whose_disk_is_full_are_safe_and_go_on_with_room(
 /// Switches to read-only, waits until it is told and nobody leads, and switches back.
 async fn read_only<S: Server>(on: &[&str], off: &[&str]) {
     let server = S::begin().await;
-    let troupe = Troupe::of_three(&server).await;
+    let troupe = Troupe::of_three(&server, Protocol::Lease).await;
     for _ in 0..2 {
         let past = troupe.leader(BILLING).await;
         troupe.log.troubles().clear();

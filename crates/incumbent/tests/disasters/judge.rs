@@ -11,7 +11,7 @@ use std::time::Duration;
 use incumbent::{Backend, Config};
 use incumbent_protocol::history::Event;
 use incumbent_protocol::time::Time;
-use incumbent_sim::check::audit;
+use incumbent_sim::check::{Checker, IdsGrow, audit};
 use incumbent_sim::history::History;
 
 use crate::log::Fate;
@@ -38,7 +38,9 @@ impl<S: Server> Troupe<S> {
         self.work().await;
         self.go_home().await;
         let report = audit(&self.histories).expect("readable");
-        assert!(report.is_clean(), "{report}");
+        // A store that went back has forgotten which places in line it gave away.
+        let forgiven = |property| memory == Memory::Gaps && property == IdsGrow::NAME;
+        assert!(report.violations.iter().all(|broken| forgiven(broken.property)), "{report}");
         assert_eq!(report.candidates, self.candidates.len());
         let history = History::read(&self.histories).expect("readable");
         let unled = self.judge_terms(&server.url(), &history, memory).await;

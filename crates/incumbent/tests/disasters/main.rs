@@ -27,6 +27,7 @@ mod log;
 mod network;
 mod orders;
 mod restore;
+mod rounds;
 mod server;
 mod standby;
 mod support;

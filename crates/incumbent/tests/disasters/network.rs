@@ -1,5 +1,6 @@
 //! The network between a leader and its server breaks, both ways, one way, or is slow.
 
+use incumbent::Protocol;
 use incumbent_testbed::{MariaDb, Postgres, Way};
 
 use crate::judge::Memory;
@@ -7,9 +8,9 @@ use crate::server::Server;
 use crate::support::{LEASE, tenths_of_a_lease};
 use crate::troupe::{BILLING, Troupe};
 
-async fn replies_dropped<S: Server>() {
+pub(crate) async fn replies_dropped<S: Server>(protocol: Protocol) {
     let server = S::begin().await;
-    let troupe = Troupe::of_three(&server).await;
+    let troupe = Troupe::of_three(&server, protocol).await;
     for _ in 0..2 {
         let past = troupe.leader(BILLING).await;
         let leader = &troupe.candidates[past.candidate];
@@ -24,17 +25,17 @@ async fn replies_dropped<S: Server>() {
 
 #[tokio::test]
 async fn a_leader_that_hears_no_replies_of_postgres_is_succeeded() {
-    replies_dropped::<Postgres>().await;
+    replies_dropped::<Postgres>(Protocol::Lease).await;
 }
 
 #[tokio::test]
 async fn a_leader_that_hears_no_replies_of_mariadb_is_succeeded() {
-    replies_dropped::<MariaDb>().await;
+    replies_dropped::<MariaDb>(Protocol::Lease).await;
 }
 
-async fn silence<S: Server>() {
+pub(crate) async fn silence<S: Server>(protocol: Protocol) {
     let server = S::begin().await;
-    let troupe = Troupe::of_three(&server).await;
+    let troupe = Troupe::of_three(&server, protocol).await;
     for way in [Way::ToServer, Way::ToClient, Way::Both] {
         let past = troupe.leader(BILLING).await;
         let leader = &troupe.candidates[past.candidate];
@@ -55,18 +56,18 @@ async fn silence<S: Server>() {
 
 #[tokio::test]
 async fn silence_between_a_leader_and_postgres_ends_its_leadership_and_no_other() {
-    silence::<Postgres>().await;
+    silence::<Postgres>(Protocol::Lease).await;
 }
 
 #[tokio::test]
 async fn silence_between_a_leader_and_mariadb_ends_its_leadership_and_no_other() {
-    silence::<MariaDb>().await;
+    silence::<MariaDb>(Protocol::Lease).await;
 }
 
 /// Around the timeout some answers come in time and some do not, and some are a round late.
 async fn delay<S: Server>() {
     let server = S::begin().await;
-    let troupe = Troupe::of_three(&server).await;
+    let troupe = Troupe::of_three(&server, Protocol::Lease).await;
     let timeout = troupe.candidates[0].backend.timing().timeout();
     for percent in [30, 47, 50, 60] {
         troupe.work().await;

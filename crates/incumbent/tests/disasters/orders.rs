@@ -1,5 +1,6 @@
 //! Operators depose leaders while the server dies and comes back.
 
+use incumbent::Protocol;
 use incumbent_testbed::{MariaDb, Postgres};
 
 use crate::judge::Memory;
@@ -7,9 +8,9 @@ use crate::server::Server;
 use crate::support::until;
 use crate::troupe::{BILLING, NAMES, Troupe};
 
-async fn orders<S: Server>() {
+pub(crate) async fn orders<S: Server>(protocol: Protocol) {
     let mut server = S::begin().await;
-    let troupe = Troupe::of_three(&server).await;
+    let troupe = Troupe::of_three(&server, protocol).await;
     for restart in [false, true, false, true] {
         let past = troupe.leader(BILLING).await;
         let office = &troupe.candidates[(past.candidate + 1) % 3].backend;
@@ -46,10 +47,10 @@ async fn orders<S: Server>() {
 
 #[tokio::test]
 async fn tokens_grow_over_orders_and_restarts_of_postgres() {
-    orders::<Postgres>().await;
+    orders::<Postgres>(Protocol::Lease).await;
 }
 
 #[tokio::test]
 async fn tokens_grow_over_orders_and_restarts_of_mariadb() {
-    orders::<MariaDb>().await;
+    orders::<MariaDb>(Protocol::Lease).await;
 }

@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::process::Stdio;
 
+use incumbent::Protocol;
 use incumbent_testbed::{MariaDb, Postgres};
 use tokio::process::Command;
 
@@ -12,7 +13,7 @@ use crate::support::run;
 use crate::troupe::{ELECTIONS, Troupe};
 
 /// What the tools of a server do.
-trait Backup: Server {
+pub(crate) trait Backup: Server {
     fn save(&self, file: &Path) -> Command;
     fn restore(&self, file: &Path) -> Command;
 }
@@ -56,9 +57,9 @@ fn tool(server: &MariaDb, name: &str) -> Command {
     command
 }
 
-async fn restored<S: Backup>() {
+pub(crate) async fn restored<S: Backup>(protocol: Protocol) {
     let server = S::begin().await;
-    let mut troupe = Troupe::of_three(&server).await;
+    let mut troupe = Troupe::of_three(&server, protocol).await;
     troupe.work().await;
     let folder = tempfile::tempdir().expect("a folder");
     let file = folder.path().join("backup.sql");
@@ -87,10 +88,10 @@ async fn restored<S: Backup>() {
 
 #[tokio::test]
 async fn tokens_grow_on_when_an_older_backup_of_postgres_is_restored() {
-    restored::<Postgres>().await;
+    restored::<Postgres>(Protocol::Lease).await;
 }
 
 #[tokio::test]
 async fn tokens_grow_on_when_an_older_backup_of_mariadb_is_restored() {
-    restored::<MariaDb>().await;
+    restored::<MariaDb>(Protocol::Lease).await;
 }

@@ -19,7 +19,8 @@ pub(crate) trait Server: Sized + Send + Sync + 'static {
     /// What a writer says first in a transaction, so that none holds its locks for long.
     const HASTE: &'static str;
 
-    /// A COMMIT by itself in its message, as it travels: unlike in `READ COMMITTED`.
+    /// A COMMIT by itself in its message, as it travels: unlike in `READ COMMITTED`
+    /// and at the end of a round.
     const COMMIT: &'static [u8];
 
     /// Starts one.
@@ -111,7 +112,7 @@ server!(
     Postgres,
     Postgres,
     "SET LOCAL lock_timeout = 500; SET LOCAL idle_in_transaction_session_timeout = 2000",
-    b"COMMIT\0"
+    b"Q\0\0\0\x0bCOMMIT\0"
 );
 server!(
     MariaDb,

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use incumbent::{Backend, Config, Schema};
+use incumbent::{Backend, Config, Protocol, Schema};
 use incumbent_sim::check::audit;
 use incumbent_testbed::{Postgres, Proxy, Standby, Way};
 
@@ -11,10 +11,9 @@ use crate::server::Server;
 use crate::support::{LEASE, soon, until};
 use crate::troupe::{BILLING, ELECTIONS, NAMES, Troupe};
 
-#[tokio::test]
-async fn a_promoted_synchronous_standby_is_led_and_has_everything() {
+pub(crate) async fn promoted_in_sync(protocol: Protocol) {
     let mut primary = Postgres::start().await.expect("the server starts");
-    let mut troupe = Troupe::of_three(&primary).await;
+    let mut troupe = Troupe::of_three(&primary, protocol).await;
     let standby = primary.standby(Standby::Synchronous).await.expect("a standby");
     troupe.work().await;
     primary.kill();
@@ -24,14 +23,17 @@ async fn a_promoted_synchronous_standby_is_led_and_has_everything() {
     troupe.judge("synchronous standby promoted", &standby, Memory::Whole).await;
 }
 
+#[tokio::test]
+async fn a_promoted_synchronous_standby_is_led_and_has_everything() {
+    promoted_in_sync(Protocol::Lease).await;
+}
+
 /// Longer than a promotion takes, so that the old leaders are still valid when newcomers look.
 const LONG: Duration = Duration::from_secs(5);
 
-#[tokio::test]
-async fn a_promoted_standby_that_missed_the_last_election_is_not_led_on_before_that_leader_is_gone()
-{
+pub(crate) async fn promoted_behind(protocol: Protocol) {
     let mut primary = Postgres::start().await.expect("the server starts");
-    let mut troupe = Troupe::<Postgres>::empty(&primary, LONG).await;
+    let mut troupe = Troupe::<Postgres>::empty(&primary, LONG).await.by(protocol);
     troupe.join_three().await;
     troupe.work().await;
     troupe.rest(&primary).await;
@@ -69,6 +71,12 @@ async fn a_promoted_standby_that_missed_the_last_election_is_not_led_on_before_t
     }
     troupe.retarget(standby.address());
     troupe.judge("asynchronous standby promoted", &standby, Memory::Gaps).await;
+}
+
+#[tokio::test]
+async fn a_promoted_standby_that_missed_the_last_election_is_not_led_on_before_that_leader_is_gone()
+{
+    promoted_behind(Protocol::Lease).await;
 }
 
 /// Somebody who lost on the primary lets go on the standby, which never heard of the successor. That
@@ -121,10 +129,9 @@ async fn a_late_resignation_on_a_promoted_standby_does_not_open_the_office_early
     assert!(report.is_clean(), "{report}");
 }
 
-#[tokio::test]
-async fn candidates_leave_a_primary_that_hangs_for_its_promoted_standby() {
+pub(crate) async fn primary_hangs(protocol: Protocol) {
     let primary = Postgres::start().await.expect("the server starts");
-    let mut troupe = Troupe::of_three(&primary).await;
+    let mut troupe = Troupe::of_three(&primary, protocol).await;
     let standby = primary.standby(Standby::Asynchronous).await.expect("a standby");
     let past = troupe.leader(BILLING).await;
     // It takes connections and says nothing, for ever; nobody resets them.
@@ -134,4 +141,9 @@ async fn candidates_leave_a_primary_that_hangs_for_its_promoted_standby() {
     troupe.retarget(standby.address());
     troupe.succession(&past).await;
     troupe.judge("primary hangs", &standby, Memory::Gaps).await;
+}
+
+#[tokio::test]
+async fn candidates_leave_a_primary_that_hangs_for_its_promoted_standby() {
+    primary_hangs(Protocol::Lease).await;
 }

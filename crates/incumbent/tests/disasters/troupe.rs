@@ -10,7 +10,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use incumbent::{Backend, Config, Schema};
+use incumbent::{Backend, Config, Protocol, Schema};
 use incumbent_testbed::Proxy;
 use tempfile::TempDir;
 use tokio::sync::watch;
@@ -61,13 +61,14 @@ pub(crate) struct Troupe<S: Server> {
     url: String,
     address: SocketAddr,
     lease: Duration,
+    protocol: Protocol,
     kind: PhantomData<S>,
 }
 
 impl<S: Server> Troupe<S> {
     /// Three candidates, each of which contends in all elections.
-    pub(crate) async fn of_three(server: &S) -> Self {
-        let mut troupe = Troupe::empty(server, LEASE).await;
+    pub(crate) async fn of_three(server: &S, protocol: Protocol) -> Self {
+        let mut troupe = Troupe::empty(server, LEASE).await.by(protocol);
         troupe.join_three().await;
         troupe
     }
@@ -95,8 +96,14 @@ impl<S: Server> Troupe<S> {
             url: url.to_owned(),
             address,
             lease,
+            protocol: Protocol::Lease,
             kind: PhantomData,
         }
+    }
+
+    /// The same, where elections are held by this protocol.
+    pub(crate) fn by(self, protocol: Protocol) -> Self {
+        Troupe { protocol, ..self }
     }
 
     pub(crate) async fn join_three(&mut self) {
@@ -111,6 +118,15 @@ impl<S: Server> Troupe<S> {
         let work = Proxy::start(self.address).await.expect("a proxy");
         let history = self.folder.path().join(format!("{name}.history"));
         let config = Config::new().name(name).lease(self.lease).history(&history).single_writer();
+        let config = match self.protocol {
+            // As patient with a slow machine as the others. Whoever meets a server that went back waits for
+            // the longest lease that there can be.
+            Protocol::Rounds => {
+                let config = config.protocol(Protocol::Rounds).round_limit(4);
+                config.round_cap(self.lease / 2).timeout(self.lease / 6)
+            }
+            _ => config,
+        };
         let backend = self.open(&elections.url(&self.url), &config).await;
         let (wish, wishes) = watch::channel(Wish::default());
         let pool = S::pool(&work.url(&self.url));

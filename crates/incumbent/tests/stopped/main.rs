@@ -10,6 +10,7 @@ mod trial;
 
 use std::time::Duration;
 
+use incumbent::Protocol;
 use incumbent_testbed::{shared_mariadb, shared_postgres};
 use sqlx::{MySql, Postgres, Sqlite};
 use trial::kind::Kind;
@@ -22,6 +23,7 @@ const WORDS: &[&str] =
 
 const FENCED: Plan = Plan {
     fenced: true,
+    protocol: Protocol::Lease,
     lease: Duration::from_millis(500),
     gap: Duration::from_millis(1_500),
     stops: 20,
@@ -32,6 +34,15 @@ const FENCED: Plan = Plan {
 const PLAIN: Plan =
     Plan { fenced: false, gap: Duration::from_millis(300), stops: 12, writes: 0, ..FENCED };
 
+/// In rounds, followers are stopped in between.
+const ROUNDS: Plan = Plan {
+    protocol: Protocol::Rounds,
+    gap: Duration::from_millis(500),
+    stops: 8,
+    writes: 4_000,
+    ..FENCED
+};
+
 #[test]
 fn a_worker_hears_what_it_is_told() -> anyhow::Result<()> {
     worker::work_if_asked()?;
@@ -40,15 +51,16 @@ fn a_worker_hears_what_it_is_told() -> anyhow::Result<()> {
         url: "postgres://me:se cret@host/db?a=b".to_owned(),
         lease: FENCED.lease,
         fenced: true,
+        protocol: Protocol::Rounds,
         history: "/tmp/a folder/history".into(),
     };
     assert_eq!(Role::read(&role.variable().1), Some(role));
     Ok(())
 }
 
-async fn fenced<K: Kind>(url: &str) -> anyhow::Result<()> {
-    let verdict = judged(trial::run::<K>(url, WORDS, &FENCED).await?);
-    assert!(verdict.tally.writes >= FENCED.writes, "{verdict}");
+async fn fenced<K: Kind>(url: &str, plan: &Plan) -> anyhow::Result<()> {
+    let verdict = judged(trial::run::<K>(url, WORDS, plan).await?);
+    assert!(verdict.tally.writes >= plan.writes, "{verdict}");
     assert_eq!(verdict.tally.after_a_write, 0, "{verdict}");
     assert_eq!(verdict.tally.after_a_claim, 0, "{verdict}");
     // Nothing stale got through because it was refused, not because nobody tried.
@@ -80,17 +92,35 @@ fn file(folder: &tempfile::TempDir) -> String {
 
 #[tokio::test]
 async fn no_deposed_leader_writes_to_postgres_in_a_fenced_transaction() -> anyhow::Result<()> {
-    fenced::<Postgres>(&shared_postgres().await?.fresh_database().await?.url).await
+    fenced::<Postgres>(&shared_postgres().await?.fresh_database().await?.url, &FENCED).await
 }
 
 #[tokio::test]
 async fn no_deposed_leader_writes_to_mariadb_in_a_fenced_transaction() -> anyhow::Result<()> {
-    fenced::<MySql>(&shared_mariadb().await?.fresh_database().await?.url).await
+    fenced::<MySql>(&shared_mariadb().await?.fresh_database().await?.url, &FENCED).await
 }
 
 #[tokio::test]
 async fn no_deposed_leader_writes_to_sqlite_in_a_fenced_transaction() -> anyhow::Result<()> {
-    fenced::<Sqlite>(&file(&tempfile::tempdir()?)).await
+    fenced::<Sqlite>(&file(&tempfile::tempdir()?), &FENCED).await
+}
+
+#[tokio::test]
+async fn whoever_is_stopped_in_rounds_on_postgres_writes_nothing_stale_and_holds_up_nobody()
+-> anyhow::Result<()> {
+    fenced::<Postgres>(&shared_postgres().await?.fresh_database().await?.url, &ROUNDS).await
+}
+
+#[tokio::test]
+async fn whoever_is_stopped_in_rounds_on_mariadb_writes_nothing_stale_and_holds_up_nobody()
+-> anyhow::Result<()> {
+    fenced::<MySql>(&shared_mariadb().await?.fresh_database().await?.url, &ROUNDS).await
+}
+
+#[tokio::test]
+async fn whoever_is_stopped_in_rounds_on_sqlite_writes_nothing_stale_and_holds_up_nobody()
+-> anyhow::Result<()> {
+    fenced::<Sqlite>(&file(&tempfile::tempdir()?), &ROUNDS).await
 }
 
 #[tokio::test]

@@ -15,6 +15,9 @@ use super::row::{Leader, Record, Snapshot, State};
 use crate::identity::{CandidateId, CandidateName};
 use crate::observation::{Mark, Suspicion};
 use crate::planted::{self, Bug};
+use crate::rounds::pace::Pacing;
+use crate::rounds::register::MemberId;
+use crate::rounds::round::{Report, Round};
 use crate::rules::Rules;
 use crate::term::Term;
 use crate::time::StoreTime;
@@ -30,6 +33,8 @@ pub enum Request {
     Renew(Holding),
     /// End my term.
     Resign(Holding),
+    /// Do a round of an election with a roster.
+    Round(Box<Round>),
 }
 
 /// Why a term could begin.
@@ -139,7 +144,7 @@ impl Bid {
         let suspected = self.suspicion.as_ref().is_some_and(|s| {
             // A store that went back shows an old row: even a released one must be seen to stand
             // still.
-            s.covers(snapshot.view(), patience.max(record.rules.lease()))
+            s.covers(&snapshot.view(), patience.max(record.rules.lease()))
         });
         if suspected {
             return Ok(match record.state {
@@ -165,7 +170,7 @@ impl Bid {
             State::Released => Ok(Opening::Released),
             State::Held | State::Ending if self.holds(record) => Ok(Opening::Own),
             State::Held | State::Ending if snapshot.holder_died => Ok(Opening::Died),
-            State::Held if record.rules != self.rules => {
+            State::Held if !self.rules.agree_with(&record.rules) => {
                 Err(Refusal::RulesDiffer { theirs: record.rules, ours: self.rules })
             }
             State::Held | State::Ending => Err(Refusal::Held {
@@ -189,7 +194,7 @@ impl Bid {
     fn opening_without_row(&self, snapshot: &Snapshot) -> Result<Opening, Refusal> {
         let lost = self.newest.is_some() || snapshot.replaced.is_some();
         let waited =
-            self.suspicion.as_ref().is_some_and(|s| s.covers(snapshot.view(), self.rules.lease()));
+            self.suspicion.as_ref().is_some_and(|s| s.covers(&snapshot.view(), self.rules.lease()));
         if lost && !waited {
             return Err(Refusal::WentBack { newest: self.newest, found: None });
         }
@@ -253,6 +258,8 @@ pub enum Done {
     Renewed,
     /// Ended the term.
     Resigned,
+    /// Did a round.
+    Rounded(Box<Report>),
 }
 
 /// A request that had no effect, and what was seen instead where the store could tell.
@@ -303,6 +310,35 @@ pub enum Refusal {
         /// What the store holds.
         found: Option<Term>,
     },
+    /// Somebody ahead in line is not known to be gone. *Standing:* following. *Retry:* by itself.
+    #[error("{who} is ahead in line, with id {id}")]
+    Behind {
+        /// Which place.
+        id: MemberId,
+        /// Whose.
+        who: CandidateName,
+    },
+    /// The candidate has no place in line any more. *Standing:* following. *Retry:* by itself, after
+    /// joining anew.
+    #[error("the candidate was taken off the roster")]
+    Evicted,
+    /// The roster keeps another pace. *Standing:* out. *Retry:* with the same settings.
+    #[error(
+        "the election runs with {theirs}; this candidate asked for {ours}: use the same, or stop all candidates first"
+    )]
+    PacingDiffers {
+        /// As stored.
+        theirs: Box<Pacing>,
+        /// As configured.
+        ours: Box<Pacing>,
+    },
+    /// No id is left to give. *Standing:* out. *Retry:* after all candidates were stopped and the
+    /// election's rows were removed from `incumbent_vars` and `incumbent_descriptor`.
+    #[error(
+        "the election has given its last id, {}: stop all candidates and remove its rows from incumbent_vars and incumbent_descriptor",
+        MemberId::MAX
+    )]
+    IdsSpent,
     /// The term to renew or resign is not held any more. *Standing:* lost. *Retry:* never with this
     /// term.
     #[error("the term is over")]

@@ -1,11 +1,11 @@
 //! Only time that was watched passing makes a suspicion.
 
 use core::time::Duration;
-use incumbent_protocol::observation::Suspicion;
+use incumbent_protocol::observation::{Suspicion, View};
 
 fn main() {
     let _ = Suspicion {
-        mark: None,
+        view: View { mark: None, replaced: None },
         stood: Duration::from_secs(3),
     };
 }

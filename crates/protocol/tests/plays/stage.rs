@@ -5,9 +5,10 @@
 
 use core::time::Duration;
 
+use incumbent_protocol::candidacy::{Input, Wish};
 use incumbent_protocol::identity::CandidateName;
-use incumbent_protocol::lease::candidacy::{Input, Wish};
 use incumbent_protocol::lease::order::Order;
+use incumbent_protocol::rounds::pace::Pacing;
 use incumbent_protocol::rules::{Expiry, Rules, Timing};
 
 use crate::support::clock::{Clock, TRUE_RATE};
@@ -68,6 +69,7 @@ impl Stage {
             ("save-store", []) => self.world.store.save(),
             ("restore-store", []) => self.world.store.restore(),
             ("drop-store", []) => self.world.store.lose_all(),
+            ("drop-vars", []) => self.world.store.registers.vars = None,
             ("beyond-all-promises", []) => self.lawless = true,
             (_, [name, arguments @ ..]) => self.fault(verb, self.who(name)?, arguments)?,
             _ => return None,
@@ -101,22 +103,40 @@ impl Stage {
         Some(())
     }
 
-    /// `alice bob lease=3s expiry=database`: starts them, each with a clock of its own.
+    /// `alice bob lease=3s expiry=database`: starts them, each with a clock of its own. With
+    /// `round=1s`, and perhaps `limit=3`, in an election with a roster.
     fn candidates(&mut self, words: &[&str]) -> Option<()> {
         let (mut lease, mut expiry) = (Duration::from_secs(3), Expiry::Observed);
+        let (mut round, mut limit) = (None, 2);
         for setting in words.iter().filter_map(|word| word.split_once('=')) {
             match setting {
                 ("lease", span) => lease = duration(span)?,
                 ("expiry", word) => expiry = word.parse().ok()?,
+                ("round", span) => round = Some(duration(span)?),
+                ("limit", word) => limit = word.parse().ok()?,
                 _ => return None,
             }
         }
-        let rules = Rules::new(lease, lease / 10, expiry).ok()?;
-        let timing = Timing::new(rules, lease / 4, lease / 6, lease / 10).ok()?;
+        let pacing = match round {
+            None => None,
+            Some(round) => Some(Pacing::of_round(round, limit).ok()?),
+        };
+        let rules = match (&pacing, round) {
+            (Some(pacing), Some(round)) => pacing.rules_at(round),
+            _ => Rules::new(lease, lease / 10, expiry).ok()?,
+        };
+        let lease = rules.lease();
+        let timing = match round {
+            None => Timing::new(rules, lease / 4, lease / 6, lease / 10).ok()?,
+            Some(round) => Timing::new(rules, round, lease / 10, lease / 10).ok()?,
+        };
         for name in words.iter().filter(|word| !word.contains('=')) {
             let hours = u64::try_from(self.world.processes.len()).ok()?;
             let clock = Clock::new(Duration::from_hours(hours), TRUE_RATE);
-            self.world.add(name, timing, clock);
+            match pacing {
+                None => self.world.add(name, timing, clock),
+                Some(pacing) => self.world.add_in_rounds(name, timing, pacing, clock),
+            };
         }
         // That they begin goes without saying here.
         self.printed = self.world.log.len();
@@ -133,6 +153,7 @@ impl Stage {
             "bid" => Kind::Bid,
             "renew" => Kind::Renew,
             "resign" => Kind::Resign,
+            "round" => Kind::Round,
             _ => return None,
         };
         let post = &mut self.world.processes[who].post;
@@ -181,8 +202,13 @@ impl Stage {
             let term = number(&self.world, record.term);
             format!(": {}, term {term}, beat {}", record.holder.name, record.beat)
         });
+        let vars = self.world.store.registers.vars.as_ref().map_or_else(String::new, |vars| {
+            let ids = self.world.store.registers.roster.keys().map(ToString::to_string);
+            let ids: Vec<String> = ids.collect();
+            format!(", round {}, roster {}", seconds(vars.pace.round), ids.join(" "))
+        });
         lines.push(format!(
-            "{:>8}  store  {}{row}",
+            "{:>8}  store  {}{row}{vars}",
             seconds(self.world.now),
             snapshot.sight().word()
         ));
@@ -195,8 +221,13 @@ impl Stage {
         let sees = process.sees().map_or_else(String::new, |leader| {
             format!(", sees {} lead term {}", leader.id.name, number(&self.world, leader.term))
         });
+        let rank = process.life.as_ref().and_then(|life| {
+            let now = process.clock.read(self.world.now);
+            life.candidacy.rank(now)?.id
+        });
+        let id = rank.map_or_else(String::new, |id| format!(", id {id}"));
         let (now, name) = (seconds(self.world.now), process.name.as_str());
-        format!("{now:>8}  {name:<6} {standing}{sees}")
+        format!("{now:>8}  {name:<6} {standing}{id}{sees}")
     }
 
     /// Does something for each named process, or for all if none is named.

@@ -5,7 +5,7 @@
 
 use core::time::Duration;
 
-use incumbent_protocol::lease::candidacy::Notice;
+use incumbent_protocol::candidacy::Notice;
 use incumbent_protocol::lease::row::Leader;
 use incumbent_protocol::term::Term;
 
@@ -95,6 +95,11 @@ fn told(world: &World, at: usize, notice: &Notice, until: Option<Duration>) -> O
         Notice::Leader(leader) => return sees(world, at, leader.as_ref()),
         Notice::Rejected(refusal) => format!("is rejected: {refusal}"),
         Notice::WentBack(_) => "finds that the store went back".to_owned(),
+        Notice::Joined { id, .. } => format!("joins with id {id}"),
+        Notice::Evicted { id } => format!("was evicted from id {id}"),
+        Notice::Paced { round } => format!("keeps a round of {}", seconds(*round)),
+        Notice::Member(news) if news.came => format!("sees {} come", news.candidate.name),
+        Notice::Member(news) => format!("buries {}", news.candidate.name),
     })
 }
 
@@ -118,5 +123,6 @@ fn noun(kind: Kind) -> &'static str {
         Kind::Bid => "bid",
         Kind::Renew => "renewal",
         Kind::Resign => "resignation",
+        Kind::Round => "round",
     }
 }

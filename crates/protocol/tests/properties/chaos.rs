@@ -4,9 +4,10 @@
 
 use core::time::Duration;
 
+use incumbent_protocol::candidacy::{Input, Wish};
 use incumbent_protocol::identity::CandidateName;
-use incumbent_protocol::lease::candidacy::{Input, Wish};
 use incumbent_protocol::lease::order::Order;
+use incumbent_protocol::rounds::pace::Pacing;
 use incumbent_protocol::rules::{Expiry, Rules, Timing};
 use proptest::prelude::*;
 
@@ -59,6 +60,8 @@ pub(crate) enum Step {
     SaveStore,
     RestoreStore,
     LoseStore,
+    LoseVars,
+    LoseRow(usize),
 }
 
 /// Trouble of every kind but a store that forgets.
@@ -79,7 +82,32 @@ pub(crate) fn strategy_with_a_store_that_goes_back() -> impl Strategy<Value = Ch
     chaos(forgetting.prop_filter("steady", |s| !matches!(s, Step::SetStoreClock(_))).boxed())
 }
 
+/// The same trouble for candidates of an election with a roster, whose registers are meddled with.
+pub(crate) fn strategy_in_rounds() -> impl Strategy<Value = Chaos> {
+    let meddling = prop_oneof![
+        12 => step(),
+        1 => Just(Step::LoseVars),
+        1 => (0..4_usize).prop_map(Step::LoseRow),
+    ];
+    in_rounds(chaos(meddling.boxed()))
+}
+
+/// The same, with a store that forgets.
+pub(crate) fn strategy_in_rounds_with_a_store_that_goes_back() -> impl Strategy<Value = Chaos> {
+    in_rounds(strategy_with_a_store_that_goes_back())
+}
+
+fn in_rounds(chaos: impl Strategy<Value = Chaos>) -> impl Strategy<Value = Chaos> {
+    chaos.prop_map(|chaos| Chaos { expiry: Expiry::Rounds, ..chaos })
+}
+
 impl Chaos {
+    /// Four rounds are a lease at first; under pressure they become up to twice as long.
+    fn pacing(&self) -> Option<Pacing> {
+        let pacing = Pacing::new(ms(250), 4, ms(100), ms(50), ms(500)).expect("pacing");
+        (self.expiry == Expiry::Rounds).then_some(pacing)
+    }
+
     pub(crate) fn timing(&self) -> Timing {
         let lease = ms(1_000);
         let rules = Rules::new(lease, lease / 10, self.expiry).expect("rules");
@@ -92,7 +120,10 @@ impl Chaos {
         world.store.terse = self.terse;
         for (start, name) in self.starts.iter().zip(NAMES) {
             let clock = Clock::new(ms(start.offset), start.rate);
-            let who = world.add(name, self.timing(), clock);
+            let who = match self.pacing() {
+                None => world.add(name, self.timing(), clock),
+                Some(pacing) => world.add_in_rounds(name, self.timing(), pacing, clock),
+            };
             world.processes[who].stopping = ms(start.stopping);
             for &fate in &start.fates {
                 world.processes[who].post.plan(None, fate);
@@ -131,9 +162,23 @@ impl Chaos {
     /// slowest clock. A reserved term, and work that is slow to stop, each add their own time.
     pub(crate) fn patience(&self, world: &World) -> Duration {
         let timing = self.timing();
+        if self.pacing().is_some() {
+            return Self::patience_in_rounds(world);
+        }
         let reserved = world.store.record().is_some_and(|record| record.successor.is_some());
         let extra = if reserved { timing.rules().lease() } else { Duration::ZERO };
         let slow = (timing.failover_bound() + timing.beat() + extra) * 100 / 95;
+        slow + world.processes.iter().map(|process| process.stopping).max().unwrap_or_default()
+    }
+
+    /// With a roster: the lease that stands in the store, and another for whatever stands in front of
+    /// the line, each with a round and the time for being heard; a third if a term is reserved.
+    fn patience_in_rounds(world: &World) -> Duration {
+        let record = world.store.record();
+        let lease = record.map_or(ms(1_000), |record| record.rules.lease()).max(ms(1_000));
+        let reserved = record.is_some_and(|record| record.successor.is_some());
+        let leases = if reserved { 3 } else { 2 };
+        let slow = (lease + lease / 4 + ms(334)) * leases * 100 / 95;
         slow + world.processes.iter().map(|process| process.stopping).max().unwrap_or_default()
     }
 
@@ -166,13 +211,20 @@ impl Chaos {
                 drop(world.store.order(world.now, &Order::Takeover { successor }, None));
             }
             Step::SetStoreClock(micros) => {
-                if self.expiry == Expiry::Observed {
+                if self.expiry != Expiry::Database {
                     world.store.step_clock(micros);
                 }
             }
             Step::SaveStore => world.store.save(),
             Step::RestoreStore => world.store.restore(),
             Step::LoseStore => world.store.lose_all(),
+            Step::LoseVars => world.store.registers.vars = None,
+            Step::LoseRow(place) => {
+                let rows = &mut world.store.registers.roster;
+                if let Some(id) = rows.keys().nth(place).copied() {
+                    rows.remove(&id);
+                }
+            }
         }
     }
 

@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use incumbent_protocol::lease::candidacy::Notice;
+use incumbent_protocol::candidacy::Notice;
 
 use crate::support::log::What;
 use crate::support::world::World;
@@ -29,6 +29,9 @@ const EXPECTED: [&str; 16] = [
     "clock doubted",
 ];
 
+/// What must happen besides in a run of rounds.
+const EXPECTED_IN_ROUNDS: [&str; 5] = ["joined", "evicted", "paced", "came", "buried"];
+
 /// How often each thing happened.
 #[derive(Debug, Default)]
 pub(crate) struct Tally(BTreeMap<String, usize>);
@@ -43,8 +46,16 @@ impl Tally {
     }
 
     pub(crate) fn assert_everything_happened(&self) {
-        for word in EXPECTED {
-            assert!(self.0.contains_key(word), "never happened: {word}; {self:?}");
+        self.assert_happened(&EXPECTED);
+    }
+
+    pub(crate) fn assert_rounds_happened(&self) {
+        self.assert_happened(&EXPECTED_IN_ROUNDS);
+    }
+
+    fn assert_happened(&self, words: &[&str]) {
+        for word in words {
+            assert!(self.0.contains_key(*word), "never happened: {word}; {self:?}");
         }
     }
 }
@@ -62,6 +73,11 @@ fn word(what: &What) -> Option<String> {
             Notice::Lost { reason, .. } => format!("lost {reason}"),
             Notice::Renewed { .. } => "renewed".to_owned(),
             Notice::Unsure { .. } => "unsure".to_owned(),
+            Notice::Joined { .. } => "joined".to_owned(),
+            Notice::Evicted { .. } => "evicted".to_owned(),
+            Notice::Paced { .. } => "paced".to_owned(),
+            Notice::Member(news) if news.came => "came".to_owned(),
+            Notice::Member(_) => "buried".to_owned(),
             Notice::Leader(_) | Notice::Rejected(_) | Notice::WentBack(_) => return None,
         },
         What::GaveUp(_) => "gave up".to_owned(),

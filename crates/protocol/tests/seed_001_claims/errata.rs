@@ -2,8 +2,8 @@
 
 use core::time::Duration;
 
+use incumbent_protocol::candidacy::Notice;
 use incumbent_protocol::identity::CandidateName;
-use incumbent_protocol::lease::candidacy::Notice;
 use incumbent_protocol::lease::order::{Order, OrderError};
 use incumbent_protocol::lease::request::{Done, Holding, Opening, Request};
 use incumbent_protocol::lease::row::Sight;

@@ -5,7 +5,7 @@
 
 use core::time::Duration;
 
-use incumbent_protocol::lease::candidacy::{Input, Wish};
+use incumbent_protocol::candidacy::{Input, Wish};
 use incumbent_protocol::lease::order::{Decree, Order, OrderError};
 use incumbent_protocol::lease::request::Opening;
 use incumbent_protocol::lease::row::Sight;

@@ -5,7 +5,7 @@
 
 use core::time::Duration;
 
-use incumbent_protocol::lease::candidacy::Notice;
+use incumbent_protocol::candidacy::Notice;
 use incumbent_protocol::term::Term;
 
 use super::post::Kind;

@@ -15,6 +15,7 @@ pub(crate) enum Kind {
     Bid,
     Renew,
     Resign,
+    Round,
 }
 
 impl Kind {
@@ -24,6 +25,7 @@ impl Kind {
             Request::Bid(_) => Kind::Bid,
             Request::Renew(_) => Kind::Renew,
             Request::Resign(_) => Kind::Resign,
+            Request::Round(_) => Kind::Round,
         }
     }
 }

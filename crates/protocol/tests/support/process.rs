@@ -6,9 +6,11 @@
 use core::time::Duration;
 use std::collections::VecDeque;
 
+use incumbent_protocol::candidacy::{Candidacy, Ticket, Wish};
 use incumbent_protocol::identity::{CandidateId, CandidateName, Incarnation};
-use incumbent_protocol::lease::candidacy::{Candidacy, Ticket, Wish};
 use incumbent_protocol::lease::row::Leader;
+use incumbent_protocol::rounds::pace::Pacing;
+use incumbent_protocol::rounds::register::Profile;
 use incumbent_protocol::rules::Timing;
 use incumbent_protocol::standing::Standing;
 use incumbent_protocol::term::Term;
@@ -23,6 +25,8 @@ use super::queue::Event;
 pub(crate) struct Process {
     pub(crate) name: CandidateName,
     pub(crate) timing: Timing,
+    /// What it wants to agree on, in an election with a roster.
+    pub(crate) pacing: Option<Pacing>,
     pub(crate) clock: Clock,
     pub(crate) post: Post,
     /// How long its work takes to stop.
@@ -54,6 +58,7 @@ impl Process {
         Process {
             name,
             timing,
+            pacing: None,
             clock,
             post: Post::new(Duration::from_millis(1)),
             stopping: Duration::from_millis(10),
@@ -72,8 +77,14 @@ impl Process {
         self.boots += 1;
         let bits = (self.number as u128 + 1) << 112 | u128::from(self.boots) << 96;
         let id = CandidateId::new(self.name.clone(), Incarnation::from_random(bits));
+        let candidacy = match self.pacing {
+            None => Candidacy::new(id.clone(), self.timing),
+            Some(pacing) => {
+                Candidacy::in_rounds(id.clone(), self.timing, pacing, Profile::default())
+            }
+        };
         self.life = Some(Life {
-            candidacy: Candidacy::new(id.clone(), self.timing),
+            candidacy,
             id,
             wish: Wish::Nothing,
             under_way: None,

@@ -6,7 +6,7 @@
 use core::time::Duration;
 use std::collections::BTreeMap;
 
-use incumbent_protocol::lease::candidacy::Ticket;
+use incumbent_protocol::candidacy::Ticket;
 use incumbent_protocol::lease::request::{Denied, Done, Request};
 use incumbent_protocol::outcome::Outcome;
 use incumbent_protocol::term::Term;

@@ -10,7 +10,7 @@ use core::fmt::Write as _;
 use core::time::Duration;
 use std::collections::BTreeMap;
 
-use incumbent_protocol::lease::candidacy::Notice;
+use incumbent_protocol::candidacy::Notice;
 use incumbent_protocol::term::Term;
 
 use super::log::{Entry, What};

@@ -11,6 +11,8 @@ use incumbent_protocol::lease::order::{Decree, Order, OrderError};
 use incumbent_protocol::lease::request::{Bid, Claim, Denied, Done, Refusal, Request};
 use incumbent_protocol::lease::row::{Record, Snapshot, State};
 use incumbent_protocol::outcome::Outcome;
+use incumbent_protocol::rounds::registers::Registers;
+use incumbent_protocol::rounds::round::{Round, Write};
 use incumbent_protocol::term::Term;
 use incumbent_protocol::time::StoreTime;
 
@@ -21,7 +23,7 @@ const EPOCH: u64 = 1_700_000_000_000_000;
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Store {
     record: Option<Record>,
-    saved: Option<Record>,
+    saved: Option<(Option<Record>, Registers)>,
     dead: BTreeSet<CandidateId>,
     replaced: Option<StoreTime>,
     /// Whether a refused renewal or resignation shows the row.
@@ -29,6 +31,8 @@ pub(crate) struct Store {
     /// How far its wall clock was stepped, in microseconds.
     stepped: i64,
     claims: Vec<(Duration, Claim)>,
+    /// VARS and DESCRIPTORS.
+    pub(crate) registers: Registers,
 }
 
 impl Store {
@@ -58,6 +62,7 @@ impl Store {
                 let allowed = holding.may_resign(&self.snapshot(at));
                 self.release(at, allowed)
             }
+            Request::Round(round) => self.round(at, round),
         }
     }
 
@@ -91,19 +96,20 @@ impl Store {
         self.dead.insert(id);
     }
 
-    /// Keeps a copy of the row for [`Store::restore`].
+    /// Keeps a copy of the row and the registers for [`Store::restore`].
     pub(crate) fn save(&mut self) {
-        self.saved.clone_from(&self.record);
+        self.saved = Some((self.record.clone(), self.registers.clone()));
     }
 
     /// Goes back to the copy, as a restored backup or a replica that missed the last writes does.
     pub(crate) fn restore(&mut self) {
-        self.record.clone_from(&self.saved);
+        (self.record, self.registers) = self.saved.clone().unwrap_or_default();
     }
 
     /// Loses everything and begins anew, under candidates that are running.
     pub(crate) fn lose_all(&mut self) {
         self.record = None;
+        self.registers = Registers::default();
         self.replaced = Some(StoreTime::from_micros(EPOCH));
     }
 
@@ -129,6 +135,37 @@ impl Store {
             }
             Err(refusal) => Outcome::Refused(Denied { refusal, snapshot: Some(snapshot) }),
         }
+    }
+
+    fn round(&mut self, at: Duration, round: &Round) -> Outcome<Done, Denied> {
+        let now = self.clock(at);
+        let dead = &self.dead;
+        let scene = self.registers.scene(round, self.snapshot(at), |id| dead.contains(id));
+        let (writes, answer) = round.decide(scene);
+        for write in &writes {
+            self.registers.write(&round.candidate, write, now);
+            let record = self.record.as_mut();
+            match (write, record) {
+                (Write::Claim(claim), record) => {
+                    let mark = record.and_then(|record| record.mark());
+                    assert_eq!(claim.expected, mark, "decided on what was shown");
+                    self.record = Some(claim.record());
+                    self.replaced = None;
+                    self.claims.push((at, claim.clone()));
+                }
+                (Write::Beat, Some(record)) => {
+                    record.beat += 1;
+                    record.beaten_at = now;
+                }
+                (Write::Patience(rules), Some(record)) => record.rules = *rules,
+                (Write::Release(_), Some(record)) => {
+                    record.state = State::Released;
+                    record.beat += 1;
+                }
+                _ => {}
+            }
+        }
+        answer
     }
 
     fn prolong(&mut self, at: Duration, allowed: bool) -> Outcome<Done, Denied> {

@@ -4,7 +4,7 @@
 
 use core::time::Duration;
 
-use incumbent_protocol::lease::candidacy::Input;
+use incumbent_protocol::candidacy::Input;
 
 use super::log::What;
 use super::queue::Event;

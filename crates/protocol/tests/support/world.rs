@@ -6,11 +6,12 @@
 
 use core::time::Duration;
 
+use incumbent_protocol::candidacy::{Effect, Input, Notice, Ticket, Wish};
 use incumbent_protocol::identity::CandidateName;
-use incumbent_protocol::lease::candidacy::{Effect, Input, Notice, Ticket, Wish};
 use incumbent_protocol::lease::request::{Denied, Done, Request};
 use incumbent_protocol::outcome::Outcome;
 use incumbent_protocol::protocol::Protocol;
+use incumbent_protocol::rounds::pace::Pacing;
 use incumbent_protocol::rules::Timing;
 use incumbent_protocol::standing::Reason;
 use incumbent_protocol::time::{AskedAt, HeardAt};
@@ -35,9 +36,26 @@ pub(crate) struct World {
 impl World {
     /// Adds a process and starts it; it wants nothing yet.
     pub(crate) fn add(&mut self, name: &str, timing: Timing, clock: Clock) -> usize {
+        self.place(name, timing, None, clock)
+    }
+
+    /// Adds a process of an election with a roster and starts it.
+    pub(crate) fn add_in_rounds(
+        &mut self,
+        name: &str,
+        timing: Timing,
+        pacing: Pacing,
+        clock: Clock,
+    ) -> usize {
+        self.place(name, timing, Some(pacing), clock)
+    }
+
+    fn place(&mut self, name: &str, timing: Timing, pacing: Option<Pacing>, clock: Clock) -> usize {
         let who = self.processes.len();
         let name = CandidateName::new(name).expect("a good name");
-        self.processes.push(Process::new(who, name, timing, clock));
+        let mut process = Process::new(who, name, timing, clock);
+        process.pacing = pacing;
+        self.processes.push(process);
         self.start(who);
         who
     }

@@ -5,6 +5,7 @@ use std::fmt::Debug;
 use incumbent_protocol::history::{Event, Line, VERSION};
 use incumbent_protocol::identity::{CandidateId, CandidateName, ElectionName, Incarnation};
 use incumbent_protocol::lease::request::Opening;
+use incumbent_protocol::rounds::register::MemberId;
 use incumbent_protocol::standing::Reason;
 use incumbent_protocol::term::{Recorded, Term};
 use incumbent_protocol::time::Time;
@@ -126,6 +127,19 @@ pub(super) fn healed(millis: u64, leader_due: u64, agreement_due: u64) -> Line {
 
 pub(super) fn fault(millis: u64) -> Line {
     line(millis, WORLD, Event::Fault { what: "a cut".to_owned() })
+}
+
+pub(super) fn joined(millis: u64, who: u8, id: u64) -> Line {
+    line(millis, who, Event::Joined { election: election(), id: MemberId::new(id), life: 1 })
+}
+
+pub(super) fn evicted(millis: u64, who: u8, id: u64) -> Line {
+    line(millis, who, Event::Evicted { election: election(), id: MemberId::new(id) })
+}
+
+/// The registers of the election begin anew.
+pub(super) fn rewound(millis: u64) -> Line {
+    line(millis, WORLD, Event::Rewound { election: election(), newest: None, position: 0 })
 }
 
 fn must<T, E: Debug>(result: Result<T, E>) -> T {

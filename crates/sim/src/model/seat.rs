@@ -6,10 +6,11 @@
 //! lease ends by the process's own clock or the user let go, whatever was told in between, except
 //! for times of doubt.
 
-use incumbent_protocol::lease::candidacy::{Candidacy, Effect, Input, Notice, Ticket};
+use incumbent_protocol::candidacy::{Candidacy, Effect, Input, Notice, Ticket};
 use incumbent_protocol::lease::request::{Denied, Done, Opening, Request};
 use incumbent_protocol::outcome::Outcome;
 use incumbent_protocol::protocol::Protocol;
+use incumbent_protocol::rounds::register::MemberId;
 use incumbent_protocol::standing::Reason;
 use incumbent_protocol::term::Term;
 use incumbent_protocol::time::Time;
@@ -27,6 +28,10 @@ pub struct Seat {
     pub hold: Option<Hold>,
     /// How often it gained a term.
     pub gains: u8,
+    /// Its place in line, as far as it was told.
+    pub id: Option<MemberId>,
+    /// How often its place was taken from it.
+    pub evictions: u8,
     /// What it did that it promised never to do.
     pub broken: Option<&'static str>,
 }
@@ -69,6 +74,8 @@ impl Seat {
             flight: None,
             hold: None,
             gains: 0,
+            id: None,
+            evictions: 0,
             broken: None,
         };
         seat.handle(now, wish);
@@ -79,6 +86,11 @@ impl Seat {
     pub fn leads(&self, now: Time) -> bool {
         let hold = self.hold.as_ref();
         hold.is_some_and(|hold| hold.sure && now < hold.until)
+    }
+
+    /// Whether what it holds could begin for this reason.
+    pub fn opened_by(&self, opening: Opening) -> bool {
+        self.hold.as_ref().is_some_and(|hold| hold.opening == opening)
     }
 
     /// Gives the protocol an input and does what it says.
@@ -160,7 +172,19 @@ impl Seat {
             (Notice::Renewed { .. } | Notice::Unsure { .. } | Notice::Lost { .. }, _) => {
                 self.broken = Some("spoke of a term that is over");
             }
-            (Notice::Leader(_) | Notice::Rejected(_) | Notice::WentBack(_), _) => {}
+            (Notice::Joined { id, .. }, _) => self.id = Some(id),
+            (Notice::Evicted { .. }, _) => {
+                self.id = None;
+                self.evictions += 1;
+            }
+            (
+                Notice::Leader(_)
+                | Notice::Rejected(_)
+                | Notice::WentBack(_)
+                | Notice::Paced { .. }
+                | Notice::Member(_),
+                _,
+            ) => {}
         }
     }
 }

@@ -4,14 +4,14 @@ use core::fmt;
 use core::str::FromStr;
 
 use super::explore::{ModelReport, explore};
-use super::setup::{Budget, Setup};
+use super::setup::{Budget, Protocol, Setup};
 
 /// How large the worlds are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Size {
     /// Some seconds.
     Small,
-    /// A minute or two.
+    /// Some minutes.
     Large,
 }
 
@@ -23,10 +23,11 @@ pub fn check_model(size: Size) -> impl Iterator<Item = (&'static str, ModelRepor
 impl Size {
     /// The worlds and their names.
     pub fn worlds(self) -> Vec<(&'static str, Setup)> {
-        let (more, longer) = match self {
-            Size::Small => (0, 0),
-            Size::Large => (2, 2),
-        };
+        self.of_one_row().into_iter().chain(self.of_rounds()).collect()
+    }
+
+    fn of_one_row(self) -> Vec<(&'static str, Setup)> {
+        let (more, longer) = self.extra();
         let none = Budget::default();
         let world = |candidates, horizon: u64, budget| Setup {
             budget,
@@ -53,6 +54,47 @@ impl Size {
                 world(3, 8, Budget { unknown: 1, crashes: more, ..none }),
             ),
         ]
+    }
+
+    fn of_rounds(self) -> Vec<(&'static str, Setup)> {
+        let (more, longer) = self.extra();
+        let more = more / 2;
+        let none = Budget::default();
+        let world = |candidates, horizon: u64, budget| {
+            let calm = Setup::calm(candidates, horizon + longer).with(Protocol::Rounds);
+            Setup { budget, calm: if candidates > 2 { 3 } else { 0 }, ..calm }
+        };
+        let shrinking = |horizon, budget| {
+            Setup { calm: 118, ..world(2, horizon, budget) }.with(Protocol::GrownRounds)
+        };
+        vec![
+            ("rounds of two, slow", world(2, 11, Budget { delays: 2 + more, ..none })),
+            ("rounds of two, pauses", world(2, 12, Budget { pauses: 1 + more, ..none })),
+            (
+                "rounds of two, unknown outcomes",
+                world(2, 10, Budget { delays: more, unknown: 1 + more, ..none }),
+            ),
+            (
+                "rounds of two, resets and evictions",
+                world(2, 10, Budget { resets: 1, evictions: 1, ..none }),
+            ),
+            (
+                "rounds of three, pauses and crashes",
+                world(3, 12, Budget { pauses: 1, crashes: more, ..none }),
+            ),
+            (
+                "rounds that shrink, pauses",
+                shrinking(140, Budget { pauses: 1, delays: more, ..none }),
+            ),
+        ]
+    }
+
+    /// How many troubles more, and how many ticks longer.
+    const fn extra(self) -> (u8, u64) {
+        match self {
+            Size::Small => (0, 0),
+            Size::Large => (2, 2),
+        }
     }
 }
 

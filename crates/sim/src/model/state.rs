@@ -1,12 +1,16 @@
 //! A small world at one moment, and what must be true of it.
 
-use incumbent_protocol::lease::candidacy::{Candidacy, Input, Wish};
+use core::time::Duration;
+
+use incumbent_protocol::candidacy::{Input, Wish};
 use incumbent_protocol::lease::request::{Opening, Request};
+use incumbent_protocol::rounds::pace::Pace;
+use incumbent_protocol::rounds::register::MemberId;
 use incumbent_protocol::standing::Reason;
 
 use super::explore::{Model, SightOf};
 use super::seat::Seat;
-use super::setup::{Budget, Setup};
+use super::setup::{Budget, Protocol, Setup};
 use super::step::Step;
 use super::store::Store;
 
@@ -32,12 +36,11 @@ impl State {
     /// The beginning: everyone wants to lead, nobody ever did.
     pub fn first(setup: &Setup) -> State {
         let seats = (0..setup.rates.len()).map(|seat| {
-            let candidacy = Candidacy::new(Setup::candidate(seat), Setup::timing());
-            Seat::new(candidacy, setup.local(seat, 0), Input::Wish(Wish::Lead))
+            Seat::new(setup.candidacy(seat), setup.local(seat, 0), Input::Wish(Wish::Lead))
         });
         State {
             tick: 0,
-            store: Store::default(),
+            store: Store::new(setup.vars()),
             seats: seats.collect(),
             strays: Vec::new(),
             budget: setup.budget,
@@ -52,6 +55,9 @@ impl State {
         }
         if self.store.repeated {
             return Some("a term that does not exceed all before it");
+        }
+        if self.store.given_twice {
+            return Some("an id that does not exceed all before it");
         }
         self.seats.iter().find_map(|seat| seat.broken)
     }
@@ -68,9 +74,37 @@ impl State {
         ("somebody leading twice", |s| s.seats.iter().any(|seat| seat.gains > 1)),
     ];
 
+    /// Such things in a world of rounds.
+    pub const SIGHTS_OF_ROUNDS: [Sight; 14] = [
+        Self::SIGHTS[0],
+        Self::SIGHTS[1],
+        Self::SIGHTS[2],
+        Self::SIGHTS[3],
+        Self::SIGHTS[4],
+        Self::SIGHTS[5],
+        Self::SIGHTS[6],
+        Self::SIGHTS[7],
+        ("a takeover after expiry by the second in line", |s| {
+            let mut taken = s.seats.iter().filter(|seat| seat.id == Some(MemberId::new(2)));
+            taken.any(|seat| seat.opened_by(Opening::Expired))
+        }),
+        ("an eviction", |s| s.seats.iter().any(|seat| seat.evictions > 0)),
+        ("a return with a new id", |s| {
+            s.seats.iter().any(|seat| seat.evictions > 0 && seat.id.is_some())
+        }),
+        ("a round that has grown", |s| s.pace().is_some_and(|pace| pace.round > first_round())),
+        ("a shorter round that is announced", |s| s.pace().is_some_and(|p| p.next.is_some())),
+        ("a round that has shrunk", |s| {
+            s.pace().is_some_and(|pace| pace.number > 1 && pace.round == first_round())
+        }),
+    ];
+
+    fn pace(&self) -> Option<&Pace> {
+        self.store.registers.vars.as_ref().map(|vars| &vars.pace)
+    }
+
     fn opened_by(&self, opening: Opening) -> bool {
-        let mut holds = self.seats.iter().filter_map(|seat| seat.hold.as_ref());
-        holds.any(|hold| hold.opening == opening)
+        self.seats.iter().any(|seat| seat.opened_by(opening))
     }
 
     fn lost_by(&self, reason: Reason) -> bool {
@@ -100,6 +134,13 @@ impl Model for Setup {
     }
 
     fn sights(&self) -> &'static [Sight] {
-        &State::SIGHTS
+        match self.protocol {
+            Protocol::Lease => &State::SIGHTS,
+            Protocol::Rounds | Protocol::GrownRounds => &State::SIGHTS_OF_ROUNDS,
+        }
     }
+}
+
+fn first_round() -> Duration {
+    Setup::pacing().round_time()
 }

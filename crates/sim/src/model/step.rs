@@ -4,14 +4,14 @@
 //! within the same tick changes nothing: it only sends a request, which may take any time anyway.)
 //! Promises: every step that the budget allows is offered.
 
+use incumbent_protocol::candidacy::Input;
 use incumbent_protocol::identity::CandidateId;
-use incumbent_protocol::lease::candidacy::Input;
 use incumbent_protocol::lease::request::{Done, Request};
 use incumbent_protocol::outcome::Outcome;
 use incumbent_protocol::time::{AskedAt, HeardAt};
 
 use super::seat::Seat;
-use super::setup::{Flaw, Setup};
+use super::setup::{Budget, Flaw, Setup};
 use super::state::State;
 
 /// One thing that happens. Numbers are seats, or places among the strays.
@@ -43,11 +43,25 @@ pub enum Step {
     Demote,
     /// The store loses its row.
     LoseRow,
+    /// Somebody removes the row of a seat from the roster.
+    Evict(usize),
+    /// An operator removes VARS.
+    Reset,
 }
 
 impl State {
-    /// All steps that can be taken.
+    /// All steps that can be taken. While the world is calm there is only one, and time passes only
+    /// when nothing is under way.
     pub fn steps(&self, setup: &Setup) -> Vec<Step> {
+        if self.tick >= setup.calm {
+            return self.all_steps(setup);
+        }
+        let budget = Budget::default();
+        let calm = State { budget, ..self.clone() };
+        calm.all_steps(setup).into_iter().take(1).collect()
+    }
+
+    fn all_steps(&self, setup: &Setup) -> Vec<Step> {
         let mut steps = Vec::new();
         let budget = &self.budget;
         for (index, seat) in self.seats.iter().enumerate() {
@@ -75,6 +89,7 @@ impl State {
                 (Step::Resume(index), seat.paused),
                 (Step::Crash(index), budget.crashes > 0),
                 (Step::Jump(index), budget.jumps > 0 && !seat.paused),
+                (Step::Evict(index), budget.evictions > 0),
             ];
             steps.extend(offers.iter().filter(|(_, may)| *may).map(|(step, _)| *step));
         }
@@ -84,6 +99,9 @@ impl State {
         }
         if budget.losses > 0 && self.store.record.is_some() {
             steps.push(Step::LoseRow);
+        }
+        if budget.resets > 0 && self.store.registers.vars.is_some() {
+            steps.push(Step::Reset);
         }
         if self.tick < setup.horizon && self.lingering() <= usize::from(budget.delays) {
             steps.push(Step::Tick);
@@ -140,6 +158,16 @@ impl State {
                 next.budget.losses -= 1;
                 next.store.lose();
             }
+            Step::Evict(seat) => {
+                next.budget.evictions -= 1;
+                if !next.store.evict(&Setup::candidate(seat)) {
+                    return None;
+                }
+            }
+            Step::Reset => {
+                next.budget.resets -= 1;
+                next.store.reset();
+            }
         }
         for (index, seat) in next.seats.iter_mut().enumerate() {
             seat.wake(setup.local(index, next.tick));
@@ -186,10 +214,15 @@ impl State {
 
     fn give_up(&mut self, seat: usize, setup: &Setup) {
         self.budget.unknown -= 1;
+        let died = self.death(setup);
         if let Some(flight) = &mut self.seats[seat].flight {
             let reached = flight.outcome.replace(match (setup.flaw, &flight.request) {
                 (Some(Flaw::UnknownTakenForCommitted), Request::Renew(_)) => {
                     Outcome::Committed(Done::Renewed)
+                }
+                // What it read before its commit was lost.
+                (Some(Flaw::UnknownTakenForCommitted), round @ Request::Round(_)) => {
+                    self.store.clone().take(round, died)
                 }
                 _ => Outcome::Unknown,
             });

@@ -1,4 +1,4 @@
-//! The row of a small world, and what requests and orders do to it.
+//! The row and the registers of a small world, and what requests and orders do to them.
 //!
 //! Assumes: each call is one atomic step, as the protocol asks of every store.
 //! Promises: decides nothing; it asks the protocol's own decisions and writes what they say. Its
@@ -9,6 +9,9 @@ use incumbent_protocol::lease::order::Order;
 use incumbent_protocol::lease::request::{Claim, Denied, Done, Holding, Refusal, Request};
 use incumbent_protocol::lease::row::{Record, Snapshot, State};
 use incumbent_protocol::outcome::Outcome;
+use incumbent_protocol::rounds::register::{MemberId, Vars};
+use incumbent_protocol::rounds::registers::Registers;
+use incumbent_protocol::rounds::round::{Round, Write};
 use incumbent_protocol::term::Term;
 use incumbent_protocol::time::StoreTime;
 
@@ -19,22 +22,34 @@ pub struct Store {
     pub record: Option<Record>,
     /// When it came into being under running candidates, until it is written.
     pub replaced: Option<StoreTime>,
-    /// Whether it ever did.
-    pub renewed: bool,
+    /// How often it, or VARS, was made anew: its clock is later each time.
+    pub lives: u64,
+    /// VARS and the roster.
+    pub registers: Registers,
     /// The newest term it ever issued; for the judge, not for the protocol.
     pub newest: Option<Term>,
     /// Whether it issued a term that did not exceed all before.
     pub repeated: bool,
+    /// In which life of VARS it last gave which id; for the judge.
+    pub given: Option<(StoreTime, MemberId)>,
+    /// Whether it gave an id that did not exceed all before.
+    pub given_twice: bool,
 }
 
 impl Store {
+    /// A store without a row, and VARS as it was left behind.
+    pub fn new(vars: Option<Vars>) -> Store {
+        let registers = Registers { vars, ..Registers::default() };
+        Store { registers, ..Store::default() }
+    }
+
     /// Carries out a request; `died` says whether there is proof that a process is gone.
     pub fn take(
         &mut self,
         request: &Request,
         died: impl Fn(&CandidateId) -> bool,
     ) -> Outcome<Done, Denied> {
-        let snapshot = self.snapshot(died);
+        let snapshot = self.snapshot(&died);
         let refused = |refusal, snapshot| {
             let snapshot = Some(snapshot);
             Outcome::Refused(Denied { refusal, snapshot })
@@ -57,6 +72,7 @@ impl Store {
                 Outcome::Committed(Done::Resigned)
             }
             Request::Renew(_) | Request::Resign(_) => refused(Refusal::Over, snapshot),
+            Request::Round(round) => self.round(round, snapshot, died),
         }
     }
 
@@ -76,16 +92,66 @@ impl Store {
     /// Loses the row, and knows it: a new store in the place of an old one. Its clock is later than
     /// any term before.
     pub fn lose(&mut self) {
+        self.lives += 1;
         self.record = None;
-        self.replaced = Some(StoreTime::from_micros(1_000));
-        self.renewed = true;
+        self.replaced = Some(self.now());
+        self.registers = Registers::default();
+    }
+
+    /// Loses VARS alone, and does not know it.
+    pub fn reset(&mut self) {
+        self.lives += 1;
+        self.registers.vars = None;
+    }
+
+    /// Loses one row of the roster. `false` if there is none.
+    pub fn evict(&mut self, candidate: &CandidateId) -> bool {
+        let before = self.registers.roster.len();
+        self.registers.roster.retain(|_, row| row.pulse.candidate != *candidate);
+        self.registers.roster.len() < before
+    }
+
+    const fn now(&self) -> StoreTime {
+        StoreTime::from_micros(1 + 1_000 * self.lives)
+    }
+
+    fn round(
+        &mut self,
+        round: &Round,
+        snapshot: Snapshot,
+        died: impl Fn(&CandidateId) -> bool,
+    ) -> Outcome<Done, Denied> {
+        let now = self.now();
+        let scene = self.registers.scene(round, snapshot, died);
+        let (writes, outcome) = round.decide(scene);
+        for write in &writes {
+            self.registers.write(&round.candidate, write, now);
+            match (write, &mut self.record) {
+                (Write::Claim(claim), _) => self.begin(claim),
+                (Write::Beat, Some(record)) => record.beat += 1,
+                (Write::Patience(rules), Some(record)) => record.rules = *rules,
+                (Write::Release(_), Some(record)) => {
+                    record.state = State::Released;
+                    record.beat += 1;
+                }
+                (Write::Enter(row), _) => self.give(row.pulse.id),
+                _ => {}
+            }
+        }
+        outcome
+    }
+
+    fn give(&mut self, id: MemberId) {
+        let epoch = self.registers.vars.as_ref().map(|vars| vars.epoch);
+        let given = epoch.map(|epoch| (epoch, id));
+        self.given_twice |= given <= self.given;
+        self.given = given;
     }
 
     fn snapshot(&self, died: impl Fn(&CandidateId) -> bool) -> Snapshot {
-        let later = if self.renewed { 1_000 } else { 1 };
         Snapshot {
             record: self.record.clone(),
-            now: StoreTime::from_micros(later),
+            now: self.now(),
             holder_died: self.record.as_ref().is_some_and(|r| died(&r.holder)),
             replaced: self.replaced,
         }

@@ -32,18 +32,21 @@ pub enum Timer {
 pub enum Schedule {
     /// By chance: most rounds take some milliseconds, some are late by up to a few round times.
     Seed(Random),
+    /// By chance, with no round that is late.
+    Ordinary(Random),
     /// By script: for each process, what each of its rounds takes in milliseconds; then `10` for
     /// ever.
     Script(Vec<Vec<u64>>),
 }
 
 impl Schedule {
-    fn delay(&mut self, process: usize, round: usize) -> u64 {
+    pub(super) fn delay(&mut self, process: usize, round: usize) -> u64 {
         match self {
             Schedule::Seed(random) => {
                 let late = random.percent(4);
-                if late { random.between(100, 9_000) } else { random.between(5, 120) }
+                if late { random.between(100, 9_000) } else { random.between(5, ORDINARY) }
             }
+            Schedule::Ordinary(random) => random.between(5, ORDINARY),
             Schedule::Script(delays) => {
                 let delay = delays.get(process).and_then(|delays| delays.get(round));
                 delay.copied().unwrap_or(10)
@@ -51,6 +54,20 @@ impl Schedule {
         }
     }
 }
+
+/// A span in which a process was late: from when its round was due until that took effect.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Outage {
+    /// Which process.
+    pub seat: usize,
+    /// From when on, in milliseconds.
+    pub from: u64,
+    /// Until when.
+    pub until: u64,
+}
+
+/// What an ordinary round takes at most, in milliseconds.
+pub(super) const ORDINARY: u64 = 120;
 
 /// A run of some processes.
 #[derive(Debug)]
@@ -60,6 +77,7 @@ pub struct Timeline {
     registers: Registers,
     seats: Vec<Seat>,
     terms: u64,
+    outages: Vec<Outage>,
     lines: Vec<Line>,
     play: String,
 }
@@ -83,10 +101,12 @@ impl Timeline {
             Seat { process: Process::new(rule), rounds: 1, due, at, term: None }
         });
         let seats = seats.collect();
-        let (lines, play) = (Vec::new(), String::new());
+        let (outages, lines, play) = (Vec::new(), Vec::new(), String::new());
         let registers = Registers::default();
-        let mut timeline = Timeline { timer, schedule, registers, seats, terms: 0, lines, play };
+        let mut timeline =
+            Timeline { timer, schedule, registers, seats, terms: 0, outages, lines, play };
         for seat in 0..processes {
+            timeline.remember(seat, timeline.seats[seat].due);
             let clock = "common".to_owned();
             timeline.tell(0, seat, Event::Opened { version: VERSION, clock, wall: 0 });
         }
@@ -103,6 +123,11 @@ impl Timeline {
             self.schedule_next(at, seat);
         }
         self
+    }
+
+    /// When processes were late.
+    pub fn outages(&self) -> &[Outage] {
+        &self.outages
     }
 
     /// Who held which lease.
@@ -127,8 +152,18 @@ impl Timeline {
             Timer::AfterEach => now + sleep,
             Timer::Bursting => seat.due + sleep,
         };
-        seat.at = seat.due.max(now) + self.schedule.delay(index, seat.rounds);
+        let from = seat.due.max(now);
+        seat.at = from + self.schedule.delay(index, seat.rounds);
         seat.rounds += 1;
+        self.remember(index, from);
+    }
+
+    /// Takes note of a round that is late.
+    fn remember(&mut self, seat: usize, from: u64) {
+        let until = self.seats[seat].at;
+        if until > from + ORDINARY {
+            self.outages.push(Outage { seat, from, until });
+        }
     }
 
     fn lease(&mut self, now: u64, seat: usize, told: &Told) {
@@ -181,20 +216,20 @@ impl Timeline {
     }
 }
 
-fn name(seat: usize) -> char {
+pub(super) fn name(seat: usize) -> char {
     char::from(b'A' + u8::try_from(seat).unwrap_or(25).min(25))
 }
 
 /// Who sits there. The judges tell processes apart by this; the paper's ids change.
-fn candidate(seat: usize) -> CandidateId {
+pub(super) fn candidate(seat: usize) -> CandidateId {
     let name = CandidateName::new(name(seat).to_string()).expect("a letter is a good name");
     CandidateId::new(name, Incarnation::from_random((seat as u128 + 1) << 96))
 }
 
-fn election() -> ElectionName {
+pub(super) fn election() -> ElectionName {
     ElectionName::new("registers").expect("a good name")
 }
 
-fn millis(millis: u64) -> Time {
+pub(super) fn millis(millis: u64) -> Time {
     Time::from_nanos(millis * 1_000_000)
 }

@@ -6,11 +6,12 @@
 
 use incumbent_protocol::rules::Expiry;
 
-use super::{Engine, Isolation, Setting};
+use super::{Engine, Isolation, Rounds, Setting};
 use crate::clock::{At, Skew, Span, WHOLE};
 use crate::fault::{Fault, Kind};
 use crate::random::{MILLION, Random};
 
+const MICROSECOND: Span = 1_000;
 const MILLISECOND: Span = 1_000_000;
 
 /// Most faults of one kind in one story.
@@ -43,6 +44,7 @@ pub(super) fn setting(random: &mut Random, length: Span) -> Setting {
         fenced: true,
         even_clocks: !random.percent(12),
         transactions: None,
+        rounds: None,
         length,
     };
     if random.percent(40) {
@@ -61,6 +63,49 @@ pub(super) fn transactions(random: &mut Random) -> Option<Isolation> {
         2..7 => Some(Isolation::ReadCommitted),
         _ => Some(Isolation::Snapshot),
     }
+}
+
+/// Gives the elections a roster: rounds, and timings that fit into them. Drawn from chance of its
+/// own; who takes part, and on what engine, stays as it was.
+pub(super) fn rounds(random: &mut Random, setting: &mut Setting) {
+    let limit = random.between(2, 4);
+    // How long a round becomes at most, in hundredths of the first. The calm at the end of a run is
+    // counted in leases of the longest.
+    let growth = random.between(100, 400);
+    let most = (setting.length / 40 * 100 / growth).max(20 * MILLISECOND);
+    let round = setting.lease.min(most) / limit;
+    let lease = round * limit;
+    let usual = random.percent(60);
+    let mut one = |usually: Span, least: Span, most: Span| {
+        let drawn = random.between(least, most);
+        if usual { usually } else { drawn }
+    };
+    setting.lease = lease;
+    setting.expiry = Expiry::Rounds;
+    setting.margin = one(lease / 10, lease / 50 + MICROSECOND, lease / 4);
+    setting.grace = one(lease / 10, lease / 50, lease / 8);
+    setting.beat = round;
+    let room = (lease - setting.margin - setting.beat - setting.grace) / 2;
+    setting.timeout = one(room.min(lease / 6), room / 3, room);
+    if setting.timing().is_err() {
+        // Rules are kept in whole microseconds, so that there may be a little less room.
+        setting.timeout -= 2 * MICROSECOND;
+    }
+    setting.lock_timeout = random.spread(lease / 6, lease * 3);
+    setting.proof = setting.proof.map(|_| random.spread(lease / 1_000, lease / 2));
+    setting.rounds = Some(Rounds {
+        limit: u32::try_from(limit).unwrap_or(2),
+        delta: random.spread((round / 40).max(MILLISECOND), round.max(MILLISECOND)),
+        cap: round * growth / 100,
+    });
+    latencies(random, setting);
+    if setting.engine == Engine::OneWriter {
+        // Everybody beats in every round, one after the other: a database that needs more than half a
+        // round for that is too slow for such rounds, and nobody can lead in peace.
+        let beats = (setting.candidates * setting.elections) as u64;
+        setting.commit_most = setting.commit_most.min((round / (beats * 2)).max(1));
+    }
+    skews(random, setting);
 }
 
 /// From 100 ms to 10 s; long ones more often, because they are cheap to simulate.
@@ -118,6 +163,9 @@ pub(super) fn faults(random: &mut Random, setting: &Setting) -> Vec<Fault> {
     let mut faults = Vec::new();
     let mut drawn: Vec<Kind> = Vec::new();
     for &kind in Kind::ALL {
+        if kind.is_of_rounds() && setting.rounds.is_none() {
+            continue;
+        }
         let wanted = random.percent(if kind.is_beyond() { 60 } else { share });
         let mut random = random.fork();
         if !wanted || !fits(kind, setting, &drawn) {
@@ -142,7 +190,7 @@ fn fits(kind: Kind, setting: &Setting, drawn: &[Kind]) -> bool {
         _ if kind.is_of_transactions() => setting.transactions.is_some(),
         // Where the database's clock decides, it must not be set; and terms outlive lost writes
         // only by that clock.
-        Kind::StoreStep => setting.expiry == Expiry::Observed,
+        Kind::StoreStep => setting.expiry != Expiry::Database,
         Kind::Rollback | Kind::Delete => !drawn.contains(&Kind::StoreStep),
         // Who keeps a shorter lease than a lost row said cannot know how long to wait.
         Kind::OddRules => !drawn.contains(&Kind::Delete),
@@ -198,6 +246,8 @@ fn fault(random: &mut Random, setting: &Setting, kind: Kind, at: At) -> Fault {
         Kind::SkewBeyond => (of_process, window, random.around_zero(WHOLE.unsigned_abs() * 3 / 10)),
         Kind::ClockLoss => (of_process, random.spread(lease / 10, lease * 10), 0),
         Kind::ConnectionsLost => (0, 0, 0),
+        Kind::VarsReset => (of_election, 0, signed(random.below(3))),
+        Kind::RowRemoved => (of_election, 0, signed(random.below(64))),
     };
     Fault { at, kind, target, span, level }
 }
@@ -228,10 +278,12 @@ fn skew_within(random: &mut Random, setting: &Setting) -> Skew {
     [bound, -bound, random.around_zero(bound.unsigned_abs())][random.index(3)]
 }
 
-/// How long a promotion takes. Leases survive lost writes only if it takes longer than they last.
+/// How long a promotion takes. Leases survive lost writes only if it takes longer than they last,
+/// the longest of them: a store that went back may have forgotten that rounds had grown.
 fn outage(random: &mut Random, setting: &Setting) -> Span {
+    let longest = setting.longest_lease();
     if setting.even_clocks {
-        random.between(setting.lease * 2, setting.lease * 6)
+        random.between(longest * 2, longest * 6)
     } else {
         random.spread(setting.lease / 50, setting.lease * 6)
     }

@@ -3,7 +3,9 @@
 //! Assumes: it may come from a file that a person edited.
 //! Promises: what passes here does not crash a world; what does not gets a sentence.
 
-use super::{Setting, Story};
+use incumbent_protocol::rounds::pace::Pacing;
+
+use super::{Rounds, Setting, Story};
 use crate::clock::{SECOND, Skew, Span, WHOLE};
 use crate::fault::{Fault, Kind};
 
@@ -21,6 +23,9 @@ impl Story {
             let problem = |problem: &str| Err(format!("{fault}, at {} ns: {problem}", fault.at));
             if !self.setting.has_target(fault) {
                 return problem("there is no such target");
+            }
+            if fault.kind.is_of_rounds() && self.setting.rounds.is_none() {
+                return problem("there is no roster");
             }
             let level = fault.level.unsigned_abs();
             if [fault.at, fault.span, level].iter().any(|&span| span > LONGEST) {
@@ -69,6 +74,12 @@ impl Setting {
         if spans.iter().any(|&span| span > LONGEST) {
             return Err("a span is longer than a hundred days".to_owned());
         }
+        if let Some(Rounds { limit, delta, cap }) = self.rounds {
+            let limits = Pacing::LIMIT_MIN..=Pacing::LIMIT_MAX;
+            if !limits.contains(&limit) || delta > LONGEST || cap > LONGEST / u64::from(limit) {
+                return Err("the rounds are too many or too long".to_owned());
+            }
+        }
         if self.length <= self.calm() {
             return Err(format!(
                 "a run of {} s leaves no time for faults: it ends with {} s of calm",
@@ -93,6 +104,7 @@ impl Setting {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::story::Protocol;
 
     fn story() -> Story {
         Story::of_seed(1, 3_600 * SECOND)
@@ -106,14 +118,21 @@ mod tests {
 
     #[test]
     fn every_drawn_story_makes_sense() {
-        for seed in 0..300 {
-            assert_eq!(Story::of_seed(seed, 3_600 * SECOND).check(), Ok(()), "{seed}");
+        for (&protocol, seed) in Protocol::ALL.iter().flat_map(|p| (0..300).map(move |s| (p, s))) {
+            for length in [300, 3_600] {
+                let story = Story::of(protocol, seed, length * SECOND);
+                assert_eq!(story.check(), Ok(()), "{protocol} {seed}");
+                let setting = &story.setting;
+                assert!(setting.timing().is_ok() && setting.odd_timing().is_ok(), "{seed}");
+                assert!(setting.pacing().is_ok() && setting.odd_pacing().is_ok(), "{seed}");
+            }
         }
     }
 
     #[test]
     fn what_cannot_be_told_is_refused_with_a_sentence() {
         let fault = Fault { at: 5, kind: Kind::Crash, target: 99, span: 1, level: 0 };
+        let odd_rounds = Rounds { limit: 0, delta: 1, cap: 1 };
         let loud = Fault { target: 0, span: u64::MAX, ..fault };
         for (refused, sentence) in [
             (with(|story| story.setting.candidates = 0), "not 1 to 64"),
@@ -122,6 +141,7 @@ mod tests {
             (with(|story| story.setting.store_skew = WHOLE), "off by half"),
             (with(|story| story.setting.lease = u64::MAX), "hundred days"),
             (with(|story| story.setting.length = 1), "leaves no time"),
+            (with(|story| story.setting.rounds = Some(odd_rounds)), "too many or too long"),
             (with(|story| story.faults = vec![fault]), "no such target"),
             (with(|story| story.faults = vec![loud]), "too large"),
         ] {

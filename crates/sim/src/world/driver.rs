@@ -6,7 +6,7 @@
 
 use core::time::Duration;
 
-use incumbent_protocol::lease::candidacy::{Effect, Input, Notice, Wish};
+use incumbent_protocol::candidacy::{Effect, Input, Notice, Wish};
 use incumbent_protocol::outcome::Outcome;
 use incumbent_protocol::protocol::Protocol;
 use incumbent_protocol::time::{AskedAt, HeardAt, Time};

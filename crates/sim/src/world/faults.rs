@@ -59,6 +59,7 @@ impl World<'_> {
             }
             Kind::Demote | Kind::TakeoverLive | Kind::TakeoverDead => self.give_order(fault),
             Kind::Resign => self.let_go(fault.target),
+            Kind::VarsReset | Kind::RowRemoved => self.meddle(fault),
             Kind::Bells => self.last(index, fault, Vec::new()),
             Kind::SlowCpu
             | Kind::Abort
@@ -192,6 +193,7 @@ impl World<'_> {
             sent: self.now,
             locked: None,
             claim: None,
+            scene: None,
             heard: None,
             body,
         });

@@ -3,7 +3,7 @@
 //! Assumes: the story names processes and elections that exist.
 //! Promises: each of them can be taken away alone.
 
-use incumbent_protocol::lease::candidacy::{Input, Wish};
+use incumbent_protocol::candidacy::{Input, Wish};
 
 use super::{World, small};
 use crate::fault::{Fault, Kind};

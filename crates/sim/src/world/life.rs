@@ -1,7 +1,7 @@
 //! How processes start, stop, go on and end.
 
+use incumbent_protocol::candidacy::{Input, Wish};
 use incumbent_protocol::history;
-use incumbent_protocol::lease::candidacy::{Input, Wish};
 use incumbent_protocol::time::Time;
 
 use super::World;
@@ -18,8 +18,8 @@ impl World<'_> {
         if process.up {
             return;
         }
-        let timing = if process.odd { self.odd_timing } else { self.timing };
-        process.start(self.now, bits, timing, self.elections.len());
+        let manner = if process.odd { self.odd_manner } else { self.manner };
+        process.start(self.now, bits, manner, self.elections.len());
         self.scribe.line(self.now, &process.id, opened(self.now));
         for seat in 0..self.elections.len() {
             let now = self.processes[usize::from(number)].read(self.now);

@@ -3,8 +3,8 @@
 //! Assumes: notices come in the order in which they were given out.
 //! Promises: instants on a process's own clock stand in the history as instants of the world.
 
+use incumbent_protocol::candidacy::Notice;
 use incumbent_protocol::history;
-use incumbent_protocol::lease::candidacy::Notice;
 use incumbent_protocol::standing::Reason;
 use incumbent_protocol::time::Time;
 
@@ -41,6 +41,22 @@ impl World<'_> {
                 self.queue.push(later, Event::Wish { process, seat, life });
                 return;
             }
+            Notice::Joined { id, life } => {
+                history::Event::Joined { election, id, life: life.as_micros() }
+            }
+            Notice::Evicted { id } => history::Event::Evicted { election, id },
+            Notice::Paced { round } => {
+                let round_us = u64::try_from(round.as_micros()).unwrap_or(u64::MAX);
+                history::Event::Paced { election, round_us }
+            }
+            Notice::Member(ref news) => {
+                let (id, who) = (news.id, news.candidate.clone());
+                if news.came {
+                    history::Event::Came { election, id, who }
+                } else {
+                    history::Event::Buried { election, id, who }
+                }
+            }
             Notice::WentBack(_) => return,
         };
         self.scribe.line(self.now, &process.id, line);
@@ -74,7 +90,13 @@ impl World<'_> {
                 let held = held.filter(|_| reason == Reason::Ending);
                 self.end_work(number, index, held);
             }
-            Notice::Leader(_) | Notice::Rejected(_) | Notice::WentBack(_) => {}
+            Notice::Joined { .. } => self.tally.joined += 1,
+            Notice::Evicted { .. } => self.tally.evicted += 1,
+            Notice::Leader(_)
+            | Notice::Rejected(_)
+            | Notice::WentBack(_)
+            | Notice::Paced { .. }
+            | Notice::Member(_) => {}
         }
     }
 }

@@ -3,11 +3,14 @@
 //! Assumes: the world tells what it gave to whom.
 //! Promises: they stand in the same report as those that the judges of histories find.
 
+use std::collections::BTreeMap;
+
 use incumbent_protocol::observation::Mark;
+use incumbent_protocol::rounds::register::Vars;
 use incumbent_protocol::time::Time;
 
 use crate::check::{Report, Violation};
-use crate::clock::At;
+use crate::clock::{At, Skew, WHOLE};
 
 /// A leader counts as deposed only on the word of the store: an outcome that nobody can tell
 /// deposes nobody.
@@ -16,11 +19,18 @@ const DEPOSED_BY_STORE: &str = "deposed_by_store";
 /// A renewal and a takeover of the same mark never both succeed.
 const RENEWED_OR_TAKEN: &str = "renewed_or_taken";
 
+/// Rounds become longer by a delta at a time and stay between the first round and the cap; they
+/// become shorter only as was announced, and only a lease of the longer round after that.
+const PACED_AS_ANNOUNCED: &str = "paced_as_announced";
+
 /// Judges what only the world can see.
 #[derive(Debug, Default)]
 pub(super) struct Oaths {
     unknowns: u64,
     takeovers: u64,
+    paces: u64,
+    /// By election: when the shorter round was announced that is under way.
+    announced: BTreeMap<usize, At>,
     broken: Vec<Violation>,
 }
 
@@ -57,6 +67,50 @@ impl Oaths {
         }
     }
 
+    /// VARS was written. `slack` is how much faster than the world a clock may run, so that a lease
+    /// seems over too soon; `None` if clocks keep to no bound.
+    pub(super) fn paced(
+        &mut self,
+        at: At,
+        election: usize,
+        before: &Vars,
+        after: &Vars,
+        slack: Option<Skew>,
+    ) {
+        let (old, new) = (before.pace, after.pace);
+        let since = self.announced.get(&election).copied().unwrap_or(0);
+        if new.next.is_some() && (new.next, new.number) != (old.next, old.number) {
+            self.announced.insert(election, at);
+        }
+        if old == new || before.epoch != after.epoch {
+            return;
+        }
+        self.paces += 1;
+        let pacing = &after.pacing;
+        let waits = u128::from(at.saturating_sub(since));
+        let lease = pacing.rules_at(old.round).lease().as_nanos();
+        let too_soon = |fast: Skew| {
+            let rate = u128::from((WHOLE + fast).unsigned_abs());
+            waits * rate < lease * u128::from(WHOLE.unsigned_abs())
+        };
+        let problem = if new.round < pacing.round_time() || new.round > pacing.cap() {
+            "which is out of bounds"
+        } else if new.round > old.round + pacing.delta() {
+            "which is more than one delta"
+        } else if new.round < old.round && old.next != Some(new.round) {
+            "though nobody had announced that"
+        } else if new.round < old.round && slack.is_some_and(too_soon) {
+            "less than a lease after that was announced"
+        } else {
+            return;
+        };
+        let story = format!(
+            "rounds of election-{election} went from {:?} to {:?}, {problem}",
+            old.round, new.round
+        );
+        self.accuse(PACED_AS_ANNOUNCED, at, story);
+    }
+
     fn accuse(&mut self, property: &'static str, at: At, story: String) {
         self.broken.push(Violation { property, at: Time::from_nanos(at), story });
     }
@@ -65,6 +119,9 @@ impl Oaths {
     pub(super) fn add_to(self, report: &mut Report) {
         report.checked.push((DEPOSED_BY_STORE, self.unknowns));
         report.checked.push((RENEWED_OR_TAKEN, self.takeovers));
+        if self.paces > 0 {
+            report.checked.push((PACED_AS_ANNOUNCED, self.paces));
+        }
         report.violations.extend(self.broken);
         report.violations.sort_by_key(|violation| violation.at);
     }
@@ -73,7 +130,11 @@ impl Oaths {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use core::time::Duration;
+    use incumbent_protocol::rounds::pace::{Pace, Pacing};
+    use incumbent_protocol::rounds::register::MemberId;
     use incumbent_protocol::term::{Recorded, Term};
+    use incumbent_protocol::time::StoreTime;
 
     fn properties(oaths: Oaths) -> Vec<&'static str> {
         let mut report = Report::default();
@@ -105,5 +166,58 @@ mod tests {
         let mark = |beat| Term::recorded(5).map(|term| (term, beat));
         oaths.taken_over(1, &"a", mark(1), mark(2));
         assert_eq!(properties(oaths), [RENEWED_OR_TAKEN]);
+    }
+
+    const fn ms(millis: u64) -> Duration {
+        Duration::from_millis(millis)
+    }
+
+    fn vars(round: u64, next: Option<u64>, number: u64) -> Vars {
+        let pacing = Pacing::new(ms(100), 2, ms(20), ms(50), ms(300)).expect("pacing");
+        let pace = Pace { round: ms(round), next: next.map(ms), number };
+        let (epoch, max_id) = (StoreTime::from_micros(1), MemberId::new(1));
+        Vars { epoch, max_id, pacing, pace, evicted: false }
+    }
+
+    /// What is said of one pace after the other, each at its millisecond.
+    fn said(paces: &[(u64, Vars)]) -> Vec<String> {
+        let mut oaths = Oaths::default();
+        for pair in paces.windows(2) {
+            let (at, before, after) = (pair[1].0 * 1_000_000, &pair[0].1, &pair[1].1);
+            oaths.paced(at, 0, before, after, Some(0));
+        }
+        oaths.broken.into_iter().map(|violation| violation.story).collect()
+    }
+
+    #[test]
+    fn rounds_that_grow_by_a_delta_and_shrink_after_a_lease_are_in_order() {
+        let paces = [
+            (0, vars(100, None, 0)),
+            (10, vars(150, None, 1)),
+            (20, vars(150, Some(100), 2)),
+            (320, vars(100, None, 3)),
+        ];
+        assert_eq!(said(&paces), [""; 0]);
+    }
+
+    #[test]
+    fn rounds_out_of_order_are_told() {
+        let announced = vars(150, Some(100), 2);
+        for (paces, word) in [
+            ([(0, vars(150, None, 1)), (9, vars(100, None, 2))], "nobody had announced"),
+            ([(0, vars(150, None, 1)), (9, vars(250, None, 2))], "more than one delta"),
+            ([(0, vars(300, None, 1)), (9, vars(310, None, 2))], "out of bounds"),
+            ([(0, vars(100, None, 1)), (9, vars(90, None, 2))], "out of bounds"),
+            ([(0, announced.clone()), (299, vars(100, None, 3))], "less than a lease"),
+        ] {
+            let told = said(&paces);
+            assert!(told.len() == 1 && told[0].contains(word), "{word}: {told:?}");
+        }
+    }
+
+    #[test]
+    fn a_new_life_of_the_register_begins_with_its_own_pace() {
+        let fresh = Vars { epoch: StoreTime::from_micros(2), ..vars(100, None, 0) };
+        assert_eq!(said(&[(0, vars(300, None, 7)), (9, fresh)]), [""; 0]);
     }
 }

@@ -60,19 +60,25 @@ impl World<'_> {
         }
     }
 
-    /// Says what a database that went back still knows, where there is work to judge by it.
+    /// Says what a database that went back still knows, where there is work or a roster to judge by
+    /// it.
     fn note_rewind(&mut self) {
-        if self.story.setting.transactions.is_none() {
+        let setting = &self.story.setting;
+        if setting.transactions.is_none() && setting.rounds.is_none() {
             return;
         }
-        for (index, election) in self.elections.iter().enumerate() {
-            let line = history::Event::Rewound {
-                election: election.clone(),
-                newest: self.store.rows.row(index).map(|record| record.term),
-                position: self.store.rows.table.position(),
-            };
-            self.scribe.world(self.now, line);
+        for index in 0..self.elections.len() {
+            self.rewound(index);
         }
+    }
+
+    pub(super) fn rewound(&mut self, election: usize) {
+        let line = history::Event::Rewound {
+            election: self.elections[election].clone(),
+            newest: self.store.rows.row(election).map(|record| record.term),
+            position: self.store.rows.table.position(),
+        };
+        self.scribe.world(self.now, line);
     }
 
     /// The database is killed: what was not committed is gone, except that a commit may have been

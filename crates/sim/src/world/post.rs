@@ -6,9 +6,10 @@
 
 use core::time::Duration;
 
-use incumbent_protocol::lease::candidacy::Ticket;
+use incumbent_protocol::candidacy::Ticket;
 use incumbent_protocol::lease::request::{Denied, Done, Request};
 use incumbent_protocol::outcome::Outcome;
+use incumbent_protocol::rounds::round::End;
 use incumbent_protocol::time::AskedAt;
 
 use super::{World, small};
@@ -36,6 +37,7 @@ impl World<'_> {
             sent: self.now,
             locked: None,
             claim: None,
+            scene: None,
             heard: None,
             body: Body::Request { ticket, request },
         });
@@ -121,8 +123,7 @@ impl World<'_> {
             self.mails.remove(id);
             return;
         };
-        let changed =
-            matches!(&outcome, Outcome::Committed(done) if !matches!(done, Done::Looked(_)));
+        let changed = matches!(&outcome, Outcome::Committed(done) if is_change(done));
         let process = &mut self.processes[usize::from(number)];
         let spoilt = process.spoilt.take_if(|_| changed && process.life == life);
         if spoilt.is_some_and(|fault| fault.kind == Kind::AnswerLost) {
@@ -181,5 +182,14 @@ impl World<'_> {
         };
         let late = |healed| mail.sent < healed && self.now > healed + self.network.latency();
         mail.sent < self.deleted || self.healed.is_some_and(late)
+    }
+}
+
+/// Whether something became of a request that its candidate had better hear of.
+fn is_change(done: &Done) -> bool {
+    match done {
+        Done::Looked(_) => false,
+        Done::Rounded(report) => !matches!(report.end, End::Beaten | End::Evicted),
+        Done::Claimed(_) | Done::Renewed | Done::Resigned => true,
     }
 }

@@ -246,6 +246,7 @@ impl World<'_> {
             sent: self.now,
             locked: None,
             claim: None,
+            scene: None,
             heard: None,
             body: Body::Reply { session, said },
         });

@@ -4,14 +4,13 @@
 //! Promises: the decision is taken on what the transaction read, and the write is guarded by the
 //! mark that it read.
 
-use incumbent_protocol::history;
 use incumbent_protocol::lease::request::{Bid, Denied, Done, Request};
 use incumbent_protocol::lease::row::Record;
 use incumbent_protocol::outcome::Outcome;
 
 use super::World;
 use crate::clock::Span;
-use crate::database::{Key, Mode, Owner};
+use crate::database::{Key, Owner};
 use crate::fault::Kind;
 use crate::mail::{Body, Mail, MailId};
 use crate::plant::Plant;
@@ -61,9 +60,10 @@ impl World<'_> {
             self.answer_mail(id, Outcome::Unknown);
             return;
         }
+        self.expect_lock(id);
         match self.key(id) {
             None => self.begin(id),
-            Some(key) if self.store.locks.take(key, Owner::Mail(id), Mode::Exclusive) => {
+            Some(key) if self.store.locks.take(key, Owner::Mail(id), self.mode(id)) => {
                 self.begin(id);
             }
             Some(_) => {
@@ -86,8 +86,13 @@ impl World<'_> {
 
     /// A transaction has its locks: it reads, decides, and is on its way to its end.
     fn begin(&mut self, id: MailId) {
+        if let Some(answer) = self.begin_round(id) {
+            self.finish(id, End::Answered(answer));
+            return;
+        }
         let setting = &self.story.setting;
         let now = self.now;
+        let interactive = setting.interactive && self.decides(id);
         let Some(mail) = self.mails.get_mut(id) else {
             return;
         };
@@ -111,6 +116,7 @@ impl World<'_> {
                 }
                 commit + if setting.interactive { setting.latency_most * 2 } else { 0 }
             }
+            _ if interactive => commit + setting.latency_most * 2,
             _ => commit,
         };
         let stall = if self.store.stall > 0 && self.random.percent(50) {
@@ -151,7 +157,7 @@ impl World<'_> {
         let mail = self.mails.get(id)?;
         let (number, began) = (mail.process?, mail.locked?);
         let process = &self.processes[usize::from(number)];
-        let decides = setting.interactive && mail.claim.is_some();
+        let decides = setting.interactive && self.decides(id);
         if !decides || process.life != mail.life {
             return None;
         }
@@ -192,6 +198,7 @@ impl World<'_> {
                 self.ring();
                 End::Silent
             }
+            Body::Request { request: Request::Round(_), .. } => self.end_round(id),
             Body::Request { request: Request::Look, .. }
             | Body::Hog(_)
             | Body::Answer { .. }
@@ -215,14 +222,7 @@ impl World<'_> {
             if let Some(claim) = claim
                 && self.store.rows.claim(self.now, election, &claim, guarded)
             {
-                self.oaths.taken_over(self.now, &claim.candidate, claim.expected, stands);
-                self.tally.terms += 1;
-                let line = history::Event::Issued {
-                    election: self.elections[election].clone(),
-                    term: claim.term,
-                    to: claim.candidate.clone(),
-                };
-                self.scribe.world(self.now, line);
+                self.claimed(election, &claim, stands);
                 self.ring();
                 return End::Answered(Outcome::Committed(Done::Claimed(claim)));
             }

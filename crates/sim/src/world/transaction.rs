@@ -60,6 +60,7 @@ impl World<'_> {
             sent: self.now,
             locked: None,
             claim: None,
+            scene: None,
             heard: None,
             body: Body::Statement { session, ask, term },
         });

@@ -5,8 +5,8 @@
 //! Promises: it checks before it acts, as work should; and it is slow between the two, as work is.
 //! So it tries to write after its lease ended, which only the token prevents.
 
+use incumbent_protocol::candidacy::Input;
 use incumbent_protocol::history;
-use incumbent_protocol::lease::candidacy::Input;
 use incumbent_protocol::term::{Recorded, Term};
 
 use super::{World, small};

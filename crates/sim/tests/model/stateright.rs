@@ -1,6 +1,6 @@
 //! The same worlds through another model checker, which must count the same states.
 
-use incumbent_sim::model::{Budget, Setup, State, Step, explore};
+use incumbent_sim::model::{Budget, Protocol, Setup, State, Step, explore};
 use stateright::{Checker, Model, Property};
 
 /// A small world as stateright wants it.
@@ -46,8 +46,10 @@ fn sees(state: &State, sight: usize) -> bool {
 #[test]
 fn two_model_checkers_agree_on_every_property_and_on_the_number_of_states() {
     let budget = Budget { delays: 2, crashes: 1, ..super::NONE };
-    let setup = Setup { budget, proof: true, ..Setup::calm(2, 10) };
-    let checker = World(setup.clone()).checker().spawn_bfs().join();
-    checker.assert_properties();
-    assert_eq!(checker.unique_state_count(), explore(&setup).states);
+    for protocol in [Protocol::Lease, Protocol::Rounds] {
+        let setup = Setup { budget, proof: true, ..Setup::calm(2, 10) }.with(protocol);
+        let checker = World(setup.clone()).checker().spawn_bfs().join();
+        checker.assert_properties();
+        assert_eq!(checker.unique_state_count(), explore(&setup).states);
+    }
 }

@@ -17,7 +17,7 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use anyhow::Context as _;
-use incumbent::{Backend, Config, Schema};
+use incumbent::{Backend, Config, Protocol, Schema};
 use incumbent_sim::check::{Report, audit};
 use incumbent_sim::random::Random;
 use sqlx::Pool;
@@ -38,6 +38,8 @@ const SHOW: Duration = Duration::from_millis(200);
 pub(crate) struct Plan {
     /// Whether the leaders' transactions are fenced.
     pub(crate) fenced: bool,
+    /// How the election is held.
+    pub(crate) protocol: Protocol,
     /// The lease of the election.
     pub(crate) lease: Duration,
     /// How long leaders are left alone between two stops, at most.
@@ -128,20 +130,26 @@ pub(crate) async fn run<K: Kind>(
             url: url.to_owned(),
             lease: plan.lease,
             fenced: plan.fenced,
+            protocol: plan.protocol,
             history: history.clone(),
         })
         .collect();
     let onlooker = Backend::open_existing(url, &Config::new().lease(plan.lease)).await?;
     let random = Random::from_seed(getrandom::u64().context("no randomness")?);
     let troupe = Troupe::start(words, &roles)?;
-    let mut trial = Trial { pool, troupe, onlooker, random, stops: 0, inside: 0 };
+    let mut trial = Trial { pool, troupe, onlooker, random, stops: 0, inside: 0, undisturbed: 0 };
     let began = Instant::now();
     let mut patience = Patience::new("leaders that can be stopped");
     while trial.stops < plan.stops {
         patience.check(trial.stops.into())?;
         trial.stop_a_leader().await?;
         trial.pause(plan.gap).await;
+        if plan.protocol == Protocol::Rounds {
+            trial.stop_a_follower().await?;
+        }
     }
+    let patient = plan.protocol != Protocol::Rounds || trial.undisturbed > 0;
+    anyhow::ensure!(patient, "every stop of a follower held up the leader");
     let mut patience = Patience::new("enough writes");
     loop {
         let writes = trial.writes().await?;
@@ -167,6 +175,8 @@ struct Trial<K: Kind> {
     random: Random,
     stops: u32,
     inside: u32,
+    /// How many followers were stopped and evicted while the leader went on.
+    undisturbed: u32,
 }
 
 impl<K: Kind> Trial<K> {
@@ -203,6 +213,43 @@ impl<K: Kind> Trial<K> {
         self.stops += 1;
         self.inside += u32::from(inside);
         Ok(())
+    }
+
+    /// Stops somebody who waits in line, until it is taken off; the leader writes on meanwhile.
+    async fn stop_a_follower(&mut self) -> anyhow::Result<()> {
+        let (leader, term) = self.working_leader().await?;
+        let follower = (leader + 1) % WORKERS;
+        let name = Role::name(follower);
+        self.in_line(&name, true).await?;
+        let mut patience = Patience::new("the right moment to stop a follower");
+        loop {
+            patience.check(0)?;
+            self.troupe.stop(follower).await?;
+            // Whoever writes to a file keeps all others from it.
+            if K::STOPS_INSIDE || !self.is_writing().await? {
+                break;
+            }
+            self.troupe.resume(follower)?;
+            self.pause(Duration::from_millis(5)).await;
+        }
+        let before = ledger::glance(&self.pool).await?.writes;
+        self.in_line(&name, false).await?;
+        let wrote = ledger::glance(&self.pool).await?.writes > before;
+        self.undisturbed += u32::from(wrote && self.term().await? == Some(term));
+        self.troupe.resume(follower)?;
+        // It comes back by itself.
+        self.in_line(&name, true).await
+    }
+
+    /// Waits until this worker is in line, or is not.
+    async fn in_line(&self, name: &str, wanted: bool) -> anyhow::Result<()> {
+        eventually("a change of the roster", async || {
+            // A look that fails is tried again.
+            let Ok(roster) = self.onlooker.members(ELECTION).await else { return Ok(None) };
+            let there = roster.members.iter().any(|m| m.candidate.name.as_str() == name);
+            Ok((there == wanted).then_some(()))
+        })
+        .await
     }
 
     /// Waits until somebody leads and has written.

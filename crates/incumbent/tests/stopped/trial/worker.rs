@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use anyhow::Context as _;
 use futures_util::future::try_join_all;
-use incumbent::{Backend, Config, Error, Leadership};
+use incumbent::{Backend, Config, Error, Leadership, Protocol};
 use rustix::process::{Signal, set_parent_process_death_signal};
 use sqlx::{MySql, Pool, Postgres, Sqlite};
 
@@ -28,6 +28,7 @@ pub(crate) struct Role {
     pub(crate) url: String,
     pub(crate) lease: Duration,
     pub(crate) fenced: bool,
+    pub(crate) protocol: Protocol,
     pub(crate) history: PathBuf,
 }
 
@@ -39,12 +40,13 @@ impl Role {
 
     /// As an environment variable.
     pub(crate) fn variable(&self) -> (&'static str, String) {
-        let Role { number, url, lease, fenced, history } = self;
+        let Role { number, url, lease, fenced, protocol, history } = self;
         let words = [
             number.to_string(),
             url.clone(),
             lease.as_millis().to_string(),
             u8::from(*fenced).to_string(),
+            protocol.as_str().to_owned(),
             history.display().to_string(),
         ];
         (ROLE, words.join("\n"))
@@ -58,6 +60,7 @@ impl Role {
             url: words.next()?.to_owned(),
             lease: Duration::from_millis(words.next()?.parse().ok()?),
             fenced: words.next()? == "1",
+            protocol: words.next()?.parse().ok()?,
             history: words.next()?.into(),
         })
     }
@@ -82,8 +85,8 @@ pub(crate) fn work_if_asked() -> anyhow::Result<()> {
 }
 
 async fn work<K: Kind>(role: &Role) -> anyhow::Result<()> {
-    let config = Config::new().name(Role::name(role.number)).lease(role.lease);
-    let backend = open(&role.url, &config.history(&role.history)).await?;
+    let config = Config::new().name(Role::name(role.number)).history(&role.history);
+    let backend = open(&role.url, &timed(config, role.protocol, role.lease)).await?;
     let election = backend.election(ELECTION).await?;
     let pool = K::pool(&role.url, Duration::from_secs(10)).await?;
     loop {
@@ -91,6 +94,15 @@ async fn work<K: Kind>(role: &Role) -> anyhow::Result<()> {
         ledger::open(&pool, leadership.term().get()).await.context("opening a term")?;
         let lanes = (0..K::LANES).map(|_| write_on(role, &leadership, &pool));
         try_join_all(lanes).await?;
+    }
+}
+
+/// Settings for elections of this lease, in rounds as patient with a busy machine as otherwise.
+pub(crate) fn timed(config: Config, protocol: Protocol, lease: Duration) -> Config {
+    let config = config.protocol(protocol).lease(lease);
+    match protocol {
+        Protocol::Rounds => config.round_limit(4).timeout(lease / 6),
+        _ => config,
     }
 }
 

@@ -3,9 +3,10 @@
 use core::ops::Range;
 use std::path::PathBuf;
 
-use clap::{Parser, Subcommand, ValueEnum};
+use clap::{Parser, Subcommand};
 use incumbent_sim::clock::{SECOND, Span};
 use incumbent_sim::plant::Plant;
+use incumbent_sim::story::Protocol;
 
 /// Breaks leader election on purpose, in simulated worlds, and says whether it kept its promises.
 #[derive(Debug, Parser)]
@@ -38,13 +39,6 @@ pub(crate) enum Command {
     Ledger(LedgerAsk),
 }
 
-/// The protocols that have a world.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum ProtocolName {
-    /// One row per election.
-    Lease,
-}
-
 #[derive(Debug, clap::Args)]
 pub(crate) struct RunAsk {
     /// Which seeds: FROM..TO, without TO, or how many from 0 on
@@ -56,9 +50,9 @@ pub(crate) struct RunAsk {
     /// How many threads; all cores if left out
     #[arg(long, value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub(crate) jobs: Option<u16>,
-    /// Which protocol
+    /// Which protocol: lease or rounds
     #[arg(long, default_value = "lease")]
-    pub(crate) protocol: ProtocolName,
+    pub(crate) protocol: Protocol,
     /// Let resources accept everything, to see what the token prevents
     #[arg(long)]
     pub(crate) unfenced: bool,
@@ -77,6 +71,9 @@ pub(crate) struct ReplayAsk {
     /// How long the world runs, in simulated hours; a seed file knows that itself
     #[arg(long, value_parser = hours, default_value = "1")]
     pub(crate) hours: Span,
+    /// Which protocol: lease or rounds; a seed file knows that itself
+    #[arg(long, default_value = "lease")]
+    pub(crate) protocol: Protocol,
     /// Tell everything that happened
     #[arg(long)]
     pub(crate) trace: bool,
@@ -98,6 +95,9 @@ pub(crate) struct ShrinkAsk {
     /// How long the world runs, in simulated hours; a seed file knows that itself
     #[arg(long, value_parser = hours, default_value = "1")]
     pub(crate) hours: Span,
+    /// Which protocol: lease or rounds; a seed file knows that itself
+    #[arg(long, default_value = "lease")]
+    pub(crate) protocol: Protocol,
     /// Make this mistake on purpose
     #[arg(long)]
     pub(crate) plant: Option<Plant>,
@@ -114,6 +114,9 @@ pub(crate) struct MetaAsk {
     /// How long each world runs, in simulated hours
     #[arg(long, value_parser = hours, default_value = "0.25")]
     pub(crate) hours: Span,
+    /// Which protocol: lease or rounds
+    #[arg(long, default_value = "lease")]
+    pub(crate) protocol: Protocol,
 }
 
 #[derive(Debug, clap::Args)]
@@ -124,6 +127,9 @@ pub(crate) struct PlantedAsk {
     /// How long each world runs, in simulated hours
     #[arg(long, value_parser = hours, default_value = "0.5")]
     pub(crate) hours: Span,
+    /// Which protocol: lease or rounds
+    #[arg(long, default_value = "lease")]
+    pub(crate) protocol: Protocol,
     /// Only this mistake
     #[arg(long)]
     pub(crate) plant: Option<Plant>,
@@ -137,6 +143,9 @@ pub(crate) struct LedgerAsk {
     /// How long each world runs, in simulated hours
     #[arg(long, value_parser = hours, default_value = "1")]
     pub(crate) hours: Span,
+    /// Which protocol: lease or rounds
+    #[arg(long, default_value = "lease")]
+    pub(crate) protocol: Protocol,
     /// How many threads; all cores if left out
     #[arg(long, value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub(crate) jobs: Option<u16>,

@@ -8,6 +8,7 @@ use incumbent_sim::clock::{SECOND, Span};
 use incumbent_sim::ledger::{Caught, Ledger};
 use incumbent_sim::plant::Plant;
 use incumbent_sim::run::{Plan, Total};
+use incumbent_sim::story::Protocol;
 
 use crate::args::{LedgerAsk, PlantedAsk};
 use crate::run::{ensure_available, jobs, run_plan};
@@ -25,12 +26,13 @@ pub(crate) fn ledger(ask: &LedgerAsk) -> anyhow::Result<Verdict> {
     let page = page.create(true).append(true).open(&ask.out);
     page.with_context(|| format!("cannot write {}", ask.out.display()))?;
     let plan = plan(ask, true);
-    let (total, seconds) = run_plan("lease", &plan)?;
+    let (total, seconds) = run_plan(ask.protocol.as_str(), &plan)?;
     let (unfenced, _) = run_plan("unfenced", &self::plan(ask, false))?;
-    let planted = all_planted(1_000, 1_800 * SECOND)?;
+    let planted = all_planted(ask.protocol, 1_000, 1_800 * SECOND)?;
     let ledger = Ledger {
         commit,
         date,
+        protocol: ask.protocol,
         seeds: format!("{}..{}", ask.seeds.start, ask.seeds.end),
         total,
         seconds,
@@ -47,8 +49,8 @@ pub(crate) fn ledger(ask: &LedgerAsk) -> anyhow::Result<Verdict> {
 
 pub(crate) fn planted(ask: &PlantedAsk) -> anyhow::Result<Verdict> {
     let caught = match ask.plant {
-        Some(plant) => vec![catch(plant, ask.most, ask.hours)?],
-        None => all_planted(ask.most, ask.hours)?,
+        Some(plant) => vec![catch(ask.protocol, plant, ask.most, ask.hours)?],
+        None => all_planted(ask.protocol, ask.most, ask.hours)?,
     };
     for Caught { plant, by, tried } in &caught {
         printer::line(&match by {
@@ -60,26 +62,26 @@ pub(crate) fn planted(ask: &PlantedAsk) -> anyhow::Result<Verdict> {
     Ok(if all { Verdict::Kept } else { Verdict::Broken })
 }
 
-fn all_planted(most: u64, length: Span) -> anyhow::Result<Vec<Caught>> {
+fn all_planted(protocol: Protocol, most: u64, length: Span) -> anyhow::Result<Vec<Caught>> {
     let (ours, others): (Vec<Plant>, Vec<Plant>) =
-        Plant::all().partition(|plant| plant.is_available());
+        Plant::of(protocol).partition(|plant| plant.is_available());
     if !others.is_empty() {
         let count = others.len();
         printer::note(&format!(
             "{count} mistakes of the protocol are left out: build without --release and with --features planted"
         ));
     }
-    ours.into_iter().map(|plant| catch(plant, most, length)).collect()
+    ours.into_iter().map(|plant| catch(protocol, plant, most, length)).collect()
 }
 
 /// Makes a mistake in one world after the other until a judge notices.
-fn catch(plant: Plant, most: u64, length: Span) -> anyhow::Result<Caught> {
+fn catch(protocol: Protocol, plant: Plant, most: u64, length: Span) -> anyhow::Result<Caught> {
     ensure_available(plant)?;
     let mut by = None;
     let mut tried = 0;
     while by.is_none() && tried < most {
         let seeds = tried..tried + 1;
-        let plan = Plan { seeds, length, jobs: 1, plant, fenced: true, stop_early: true };
+        let plan = Plan { protocol, seeds, length, jobs: 1, plant, fenced: true, stop_early: true };
         let total: Total = incumbent_sim::run::run(&plan, |_| {})?;
         let first = total.failures.first().and_then(|failure| failure.violations.first());
         by = first.map(|violation| (tried, violation.property.to_owned()));
@@ -94,6 +96,7 @@ fn plan(ask: &LedgerAsk, fenced: bool) -> Plan {
         seeds.end = seeds.end.min(seeds.start + UNFENCED);
     }
     Plan {
+        protocol: ask.protocol,
         seeds,
         length: ask.hours,
         jobs: jobs(ask.jobs),

@@ -14,7 +14,7 @@ pub(crate) fn meta(ask: &MetaAsk) -> anyhow::Result<Verdict> {
     let mut bytes = 0;
     let mut here = String::new();
     for seed in ask.seeds.clone() {
-        let story = Story::of_seed(seed, ask.hours);
+        let story = Story::of(ask.protocol, seed, ask.hours);
         let (one, two) = (metas::history(&story)?, metas::history(&story)?);
         if let Some(difference) = metas::difference(&one, &two) {
             printer::line(&format!("seed {seed} gave two histories: {difference}"));
@@ -38,7 +38,7 @@ pub(crate) fn meta(ask: &MetaAsk) -> anyhow::Result<Verdict> {
 /// A number for the history of each seed, for another process to compare.
 pub(crate) fn digest(ask: &MetaAsk) -> anyhow::Result<Verdict> {
     for seed in ask.seeds.clone() {
-        let history = metas::history(&Story::of_seed(seed, ask.hours))?;
+        let history = metas::history(&Story::of(ask.protocol, seed, ask.hours))?;
         printer::line(&format!("{seed} {:016x}", metas::digest(&history)));
     }
     Ok(Verdict::Kept)
@@ -51,6 +51,7 @@ fn elsewhere(ask: &MetaAsk) -> anyhow::Result<String> {
     let output = Command::new(program)
         .arg("digest")
         .arg(format!("--seeds={}..{}", ask.seeds.start, ask.seeds.end))
+        .arg(format!("--protocol={}", ask.protocol))
         .arg(format!("--hours={}.{:03}", hours / 1_000, hours % 1_000))
         .output()
         .context("cannot start this program once more")?;

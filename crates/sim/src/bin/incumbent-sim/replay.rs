@@ -7,7 +7,7 @@ use incumbent_sim::clock::Span;
 use incumbent_sim::plant::Plant;
 use incumbent_sim::scribe::Keep;
 use incumbent_sim::seed::Seed;
-use incumbent_sim::story::Story;
+use incumbent_sim::story::{Protocol, Story};
 use incumbent_sim::world;
 
 use crate::args::ReplayAsk;
@@ -15,7 +15,7 @@ use crate::run::ensure_available;
 use crate::{Verdict, printer};
 
 pub(crate) fn replay(ask: &ReplayAsk) -> anyhow::Result<Verdict> {
-    let (story, plant) = story(&ask.seed, ask.hours, ask.plant)?;
+    let (story, plant) = story(&ask.seed, ask.protocol, ask.hours, ask.plant)?;
     let keep = Keep { history: ask.history.is_some(), trace: ask.trace };
     let run = world::run(&story, plant, keep)?;
     if let Some(file) = &ask.history {
@@ -35,11 +35,12 @@ pub(crate) fn replay(ask: &ReplayAsk) -> anyhow::Result<Verdict> {
 /// The story of a number or of a file, and the mistake that belongs to it.
 pub(crate) fn story(
     seed: &str,
+    protocol: Protocol,
     hours: Span,
     plant: Option<Plant>,
 ) -> anyhow::Result<(Story, Plant)> {
     let (story, own) = if let Ok(number) = seed.parse::<u64>() {
-        (Story::of_seed(number, hours), Plant::Nothing)
+        (Story::of(protocol, number, hours), Plant::Nothing)
     } else {
         let path = Path::new(seed);
         let text = std::fs::read_to_string(path).with_context(|| {
@@ -73,6 +74,15 @@ pub(crate) fn describe(story: &Story) {
         story.faults.len(),
         setting.length / 1_000_000_000,
     ));
+    if let Some(rounds) = setting.rounds {
+        printer::line(&format!(
+            "rounds of {} ms, {} in a lease, by {} ms longer up to {} ms",
+            millis(setting.beat),
+            rounds.limit,
+            millis(rounds.delta),
+            millis(rounds.cap),
+        ));
+    }
     if story.faults.len() <= 40 {
         for fault in &story.faults {
             printer::line(&format!("  at {} ms: {fault}", millis(fault.at)));

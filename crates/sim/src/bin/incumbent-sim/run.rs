@@ -6,6 +6,7 @@ use incumbent_sim::fault::Kind;
 use incumbent_sim::ledger::{grouped, rate};
 use incumbent_sim::plant::Plant;
 use incumbent_sim::run::{Plan, Total};
+use incumbent_sim::story::Protocol;
 use serde::Serialize;
 
 use crate::args::RunAsk;
@@ -21,6 +22,7 @@ const TOLD: usize = 10;
 pub(crate) fn run(ask: &RunAsk) -> anyhow::Result<Verdict> {
     ensure_available(ask.plant)?;
     let plan = Plan {
+        protocol: ask.protocol,
         seeds: ask.seeds.clone(),
         length: ask.hours,
         jobs: jobs(ask.jobs),
@@ -28,13 +30,13 @@ pub(crate) fn run(ask: &RunAsk) -> anyhow::Result<Verdict> {
         fenced: !ask.unfenced,
         stop_early: false,
     };
-    let (total, seconds) = run_plan("lease", &plan)?;
+    let (total, seconds) = run_plan(ask.protocol.as_str(), &plan)?;
     let missing = missing(&plan, &total);
     if ask.json {
         let result = Result { total: &total, missing: &missing, seconds };
         printer::line(&serde_json::to_string(&result).context("cannot write the totals")?);
     } else {
-        print(&total, seconds, &missing);
+        print(ask.protocol, &total, seconds, &missing);
     }
     let kept = total.failures.is_empty() && missing.is_empty();
     Ok(if kept { Verdict::Kept } else { Verdict::Broken })
@@ -80,10 +82,10 @@ pub(crate) fn ensure_available(plant: Plant) -> anyhow::Result<()> {
 /// Kinds of fault that never fired, if there were enough worlds to expect them.
 fn missing(plan: &Plan, total: &Total) -> Vec<Kind> {
     let enough = plan.seeds.end - plan.seeds.start >= ENOUGH && plan.length >= 3_600 * SECOND;
-    if enough { total.tally.missing() } else { Vec::new() }
+    if enough { total.tally.missing(plan.protocol) } else { Vec::new() }
 }
 
-fn print(total: &Total, seconds: f64, missing: &[Kind]) {
+fn print(protocol: Protocol, total: &Total, seconds: f64, missing: &[Kind]) {
     let tally = &total.tally;
     printer::line(&format!(
         "{} worlds, {} simulated hours, {} elections side by side, {} terms, {} leaderships",
@@ -111,8 +113,17 @@ fn print(total: &Total, seconds: f64, missing: &[Kind]) {
         grouped(tally.barred),
         grouped(tally.doubted),
     ));
+    if protocol == Protocol::Rounds {
+        printer::line(&format!(
+            "rosters: {} places had, {} taken away; rounds became longer {} times and shorter {} times",
+            grouped(tally.joined),
+            grouped(tally.evicted),
+            grouped(tally.longer),
+            grouped(tally.shorter),
+        ));
+    }
     printer::line(&format!("{} faults did something:", grouped(tally.all_faults())));
-    for &kind in Kind::ALL {
+    for kind in protocol.kinds() {
         printer::line(&format!("  {kind:<20} {:>14}", grouped(tally.fired(kind))));
     }
     for kind in missing {
@@ -125,7 +136,7 @@ fn print(total: &Total, seconds: f64, missing: &[Kind]) {
     match total.failures.len() {
         0 => printer::line("no broken promise found"),
         broken => printer::line(&format!(
-            "{broken} worlds with broken promises; look closer with `incumbent-sim shrink SEED` and `replay SEED --trace`"
+            "{broken} worlds with broken promises; look closer with `incumbent-sim shrink SEED` and `replay SEED --trace` (and `--protocol {protocol}`)"
         )),
     }
 }

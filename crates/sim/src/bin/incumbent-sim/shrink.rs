@@ -8,7 +8,7 @@ use crate::args::ShrinkAsk;
 use crate::{Verdict, printer, replay};
 
 pub(crate) fn shrink(ask: &ShrinkAsk) -> anyhow::Result<Verdict> {
-    let (story, plant) = replay::story(&ask.seed, ask.hours, ask.plant)?;
+    let (story, plant) = replay::story(&ask.seed, ask.protocol, ask.hours, ask.plant)?;
     let Some(shrunk) = shrinking::shrink(&story, plant)? else {
         printer::note("this story breaks no promise, so there is nothing to shrink");
         return Ok(Verdict::Kept);

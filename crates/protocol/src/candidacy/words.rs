@@ -8,9 +8,13 @@ use crate::lease::Lease;
 use crate::lease::request::{Denied, Done, Opening, Refusal, Request};
 use crate::lease::row::Leader;
 use crate::outcome::Outcome;
+use crate::rounds::membership::News;
+use crate::rounds::register::MemberId;
 use crate::standing::Reason;
 use crate::term::Term;
-use crate::time::{AskedAt, HeardAt};
+use crate::time::{AskedAt, HeardAt, StoreTime};
+
+use core::time::Duration;
 
 /// Names a request, so that its answer finds it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -103,4 +107,23 @@ pub enum Notice {
     Rejected(Refusal),
     /// The store holds less than was seen before.
     WentBack(Refusal),
+    /// It has a place in line.
+    Joined {
+        /// Which.
+        id: MemberId,
+        /// In which life of VARS.
+        life: StoreTime,
+    },
+    /// Its place was taken from it; it joins anew.
+    Evicted {
+        /// Which.
+        id: MemberId,
+    },
+    /// The round time changed, as far as it can see.
+    Paced {
+        /// How long a round is now.
+        round: Duration,
+    },
+    /// Somebody came to the roster or was evicted from it. Only a leader says so.
+    Member(News),
 }

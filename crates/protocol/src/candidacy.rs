@@ -10,13 +10,17 @@
 
 use std::collections::VecDeque;
 
-use super::Lease;
-use super::request::{Bid, Holding, Request};
-use super::row::{Leader, Record};
 use crate::identity::CandidateId;
+use crate::lease::Lease;
+use crate::lease::request::{Bid, Holding, Request};
+use crate::lease::row::{Leader, Record, Snapshot};
 use crate::observation::Observation;
 use crate::planted::{self, Bug};
 use crate::protocol::Protocol;
+use crate::rounds::membership::Membership;
+use crate::rounds::pace::Pacing;
+use crate::rounds::register::{MemberId, Profile, Window};
+use crate::rounds::round::Act;
 use crate::rules::Timing;
 use crate::standing::{Reason, Standing};
 use crate::term::Term;
@@ -24,15 +28,17 @@ use crate::time::Time;
 
 mod answers;
 mod cadence;
+mod line;
 mod words;
 
 use cadence::Cadence;
 
+pub use line::Rank;
 pub use words::{Effect, Input, Notice, Ticket, Wish};
 
 /// Where a candidate is between following and having stopped.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-enum Place {
+enum Stage {
     Following,
     Leading {
         term: Term,
@@ -52,6 +58,10 @@ struct UnderWay {
     resigns: bool,
     /// The clock jumped since it was sent, so that no lease may count from then.
     doubted: bool,
+    /// Which rows of a roster it asked for.
+    window: Window,
+    /// It asked for a place in line.
+    joins: bool,
 }
 
 /// One candidate in one election.
@@ -60,7 +70,7 @@ pub struct Candidacy {
     me: CandidateId,
     timing: Timing,
     wish: Wish,
-    place: Place,
+    stage: Stage,
     cadence: Cadence,
     observation: Option<Observation>,
     /// The last record seen; only for how long to be patient with it.
@@ -73,6 +83,10 @@ pub struct Candidacy {
     went_back: bool,
     /// A term that the store may still show as ours though we let go of it.
     owed: Option<Term>,
+    /// What it keeps about its roster, if the election has one.
+    membership: Option<Box<Membership>>,
+    /// The last thing that was seen of an election with a roster.
+    seen: Option<Box<Snapshot>>,
     under_way: Option<UnderWay>,
     tickets: u64,
     effects: VecDeque<Effect>,
@@ -87,7 +101,7 @@ impl Candidacy {
             me,
             timing,
             wish: Wish::Nothing,
-            place: Place::Following,
+            stage: Stage::Following,
             cadence,
             observation: None,
             record: None,
@@ -96,6 +110,8 @@ impl Candidacy {
             newest: None,
             went_back: false,
             owed: None,
+            membership: None,
+            seen: None,
             under_way: None,
             tickets: 0,
             effects: VecDeque::new(),
@@ -103,13 +119,26 @@ impl Candidacy {
         }
     }
 
+    /// A candidate in an election with a roster. `own` are its timings at the first round time.
+    pub fn in_rounds(me: CandidateId, own: Timing, pacing: Pacing, profile: Profile) -> Self {
+        let membership = Membership::new(own, pacing, profile);
+        let timing = membership.timing();
+        let membership = Some(Box::new(membership));
+        Candidacy { membership, ..Candidacy::new(me, timing) }
+    }
+
+    /// Its timings at the present pace.
+    pub const fn timing(&self) -> &Timing {
+        &self.timing
+    }
+
     /// What the candidate is.
     pub fn standing(&self) -> Standing {
-        match (&self.place, self.wish) {
-            (Place::Leading { sure: true, .. }, _) => Standing::Leading,
-            (Place::Leading { sure: false, .. } | Place::Draining { .. }, _) => Standing::Unsure,
-            (Place::Following, Wish::Nothing) => Standing::Out,
-            (Place::Following, _) => Standing::Following,
+        match (&self.stage, self.wish) {
+            (Stage::Leading { sure: true, .. }, _) => Standing::Leading,
+            (Stage::Leading { sure: false, .. } | Stage::Draining { .. }, _) => Standing::Unsure,
+            (Stage::Following, Wish::Nothing) => Standing::Out,
+            (Stage::Following, _) => Standing::Following,
         }
     }
 
@@ -125,11 +154,16 @@ impl Candidacy {
 
     /// Whether it neither holds a term nor owes the store the end of one.
     pub fn has_let_go(&self) -> bool {
-        self.place == Place::Following && self.owed.is_none()
+        self.stage == Stage::Following && self.owed.is_none()
+    }
+
+    /// Whether it has no place in any line.
+    pub fn has_left(&self) -> bool {
+        self.membership.as_ref().is_none_or(|membership| !membership.may_have_row())
     }
 
     fn lose(&mut self, now: Time, term: Term, reason: Reason) {
-        self.place = Place::Draining { term };
+        self.stage = Stage::Draining { term };
         self.notices.push_back(Notice::Lost { term, reason });
         self.follow(None);
         if reason == Reason::Deposed {
@@ -141,15 +175,15 @@ impl Candidacy {
     }
 
     fn resign(&mut self, now: Time, term: Term) {
-        match self.place {
-            Place::Leading { term: held, .. } if held == term => {
+        match self.stage {
+            Stage::Leading { term: held, .. } if held == term => {
                 self.notices.push_back(Notice::Lost { term, reason: Reason::Resigned });
                 self.follow(None);
             }
-            Place::Draining { term: held } if held == term => {}
+            Stage::Draining { term: held } if held == term => {}
             _ => return,
         }
-        self.place = Place::Following;
+        self.stage = Stage::Following;
         self.owed = Some(term);
         self.cadence.retry_at(now);
     }
@@ -159,12 +193,15 @@ impl Candidacy {
         // anew.
         if !planted::is(Bug::JumpIgnored) {
             self.observation = None;
+            if let Some(membership) = &mut self.membership {
+                membership.forget();
+            }
         }
         self.cadence.look_at(now);
         if let Some(under_way) = &mut self.under_way {
             under_way.doubted = true;
         }
-        if let Place::Leading { term, sure, .. } = &mut self.place
+        if let Stage::Leading { term, sure, .. } = &mut self.stage
             && core::mem::take(sure)
         {
             self.notices.push_back(Notice::Unsure { term: *term });
@@ -173,7 +210,7 @@ impl Candidacy {
 
     /// Notices what time alone has changed.
     fn age(&mut self, now: Time) {
-        let Place::Leading { term, lease, .. } = self.place else {
+        let Stage::Leading { term, lease, .. } = self.stage else {
             return;
         };
         if !lease.is_valid(now) {
@@ -188,34 +225,47 @@ impl Candidacy {
         if self.under_way.is_some() || self.due_at().is_none_or(|due| now < due) {
             return;
         }
-        let request = match (&self.owed, &self.place) {
+        let request = match &self.membership {
+            None => self.request(now),
+            Some(membership) => self.round(now, membership),
+        };
+        let ticket = Ticket(self.tickets);
+        self.tickets += 1;
+        let window = match &request {
+            Request::Round(round) => round.window,
+            _ => Window { after: MemberId::NONE, most: 0 },
+        };
+        let (resigns, doubted) = (self.owed.is_some(), false);
+        let joins = matches!(&request, Request::Round(round) if matches!(round.act, Act::Join(_)));
+        self.under_way = Some(UnderWay { ticket, resigns, doubted, window, joins });
+        self.cadence.asked(now);
+        self.count_beat(&request);
+        self.effects.push_back(Effect::Ask { ticket, request });
+    }
+
+    fn request(&self, now: Time) -> Request {
+        match (&self.owed, &self.stage) {
             (Some(term), _) => Request::Resign(self.holding(*term)),
-            (None, Place::Leading { term, .. }) => Request::Renew(self.holding(*term)),
-            (None, Place::Following)
+            (None, Stage::Leading { term, .. }) => Request::Renew(self.holding(*term)),
+            (None, Stage::Following)
                 if self.wish == Wish::Lead && !self.cadence.is_held_off(now) =>
             {
                 Request::Bid(self.bid(now))
             }
-            (None, Place::Following | Place::Draining { .. }) => Request::Look,
-        };
-        let ticket = Ticket(self.tickets);
-        self.tickets += 1;
-        self.under_way = Some(UnderWay {
-            ticket,
-            resigns: matches!(request, Request::Resign(_)),
-            doubted: false,
-        });
-        self.cadence.asked(now);
-        self.effects.push_back(Effect::Ask { ticket, request });
+            (None, Stage::Following | Stage::Draining { .. }) => Request::Look,
+        }
     }
 
     /// When the next request is due, if any.
     fn due_at(&self) -> Option<Time> {
-        match (&self.owed, &self.place, self.wish) {
+        match (&self.owed, &self.stage, self.wish) {
             (Some(_), _, _) => Some(self.cadence.retry()),
-            (None, Place::Leading { .. }, _) => Some(self.cadence.next()),
+            (None, Stage::Leading { .. }, _) => Some(self.cadence.next()),
+            (None, Stage::Following, Wish::Nothing | Wish::Watch) if !self.has_left() => {
+                Some(self.cadence.retry())
+            }
             (None, _, Wish::Nothing) => None,
-            (None, Place::Following, Wish::Lead) => {
+            (None, Stage::Following, Wish::Lead) => {
                 let ripe = self.ripe_at().map(|ripe| self.cadence.not_held_off(ripe));
                 let next = self.cadence.next();
                 Some(ripe.filter(|_| self.cadence.is_well()).map_or(next, |ripe| ripe.min(next)))
@@ -228,7 +278,10 @@ impl Candidacy {
     /// is observed, or if it has ripened already and the store did not act on it: then the ordinary
     /// cadence goes on.
     fn ripe_at(&self) -> Option<Time> {
-        let ripe = self.observation.as_ref()?.ripe_at(self.patience());
+        let ripe = match &self.membership {
+            None => self.observation.as_ref()?.ripe_at(self.patience()),
+            Some(membership) => self.turn_at(self.cadence.last_asked(), membership)?,
+        };
         (ripe > self.cadence.last_asked()).then_some(ripe)
     }
 
@@ -273,7 +326,11 @@ impl Protocol for Candidacy {
                 self.wish = wish;
             }
             Input::Resign(term) => self.resign(now, term),
-            Input::Bell => self.cadence.bell(now),
+            Input::Bell => {
+                if self.is_near(now) {
+                    self.cadence.bell(now);
+                }
+            }
             Input::ClockJumped => self.clock_jumped(now),
             Input::Answer { ticket, asked_at, heard_at, outcome } => {
                 if let Some(asked) = self.under_way.take_if(|asked| asked.ticket == ticket) {
@@ -286,9 +343,9 @@ impl Protocol for Candidacy {
     }
 
     fn wake_at(&self) -> Option<Time> {
-        let lease = match &self.place {
-            Place::Leading { lease, .. } => Some(lease.valid_until().back(self.timing.grace())),
-            Place::Following | Place::Draining { .. } => None,
+        let lease = match &self.stage {
+            Stage::Leading { lease, .. } => Some(lease.valid_until().back(self.timing.grace())),
+            Stage::Following | Stage::Draining { .. } => None,
         };
         let due = if self.under_way.is_some() { None } else { self.due_at() };
         [lease, due].into_iter().flatten().min()

@@ -5,13 +5,14 @@
 //! Promises: an unknown outcome changes nothing but when to ask again; an answer in doubt earns no
 //! lease and proves no death.
 
-use super::{Candidacy, Notice, Place, UnderWay, Wish};
+use super::{Candidacy, Notice, Stage, UnderWay, Wish};
 use crate::lease::Lease;
 use crate::lease::request::{Claim, Denied, Done, Refusal};
 use crate::lease::row::{Leader, Snapshot};
 use crate::observation::Observation;
 use crate::outcome::Outcome;
 use crate::planted::{self, Bug};
+use crate::rules::Rules;
 use crate::standing::Reason;
 use crate::time::{AskedAt, HeardAt, Time};
 
@@ -39,6 +40,7 @@ impl Candidacy {
             Outcome::Committed(Done::Looked(snapshot)) => {
                 self.cadence.answered(now);
                 self.see(&snapshot, heard_at);
+                self.look_ahead(now);
             }
             Outcome::Committed(Done::Claimed(claim)) => self.claimed(now, asked_at, &claim),
             Outcome::Committed(Done::Renewed) => self.renewed(now, asked_at),
@@ -46,6 +48,9 @@ impl Candidacy {
                 self.cadence.answered(now);
                 self.owed = None;
                 self.cadence.back_off(now);
+            }
+            Outcome::Committed(Done::Rounded(report)) => {
+                self.rounded(now, asked, asked_at, heard_at, *report);
             }
             Outcome::Refused(denied) => self.denied(now, asked.resigns, heard_at, denied),
             // Neither yes nor no: keep what we had, believe nothing new, and look again soon.
@@ -55,11 +60,16 @@ impl Candidacy {
                 let snapshot = None;
                 self.denied(now, asked.resigns, heard_at, Denied { refusal, snapshot });
             }
-            Outcome::Unknown => self.cadence.failed(now),
+            Outcome::Unknown => {
+                self.cadence.failed(now);
+                if let Some(membership) = &mut self.membership {
+                    membership.unheard(asked.joins);
+                }
+            }
         }
     }
 
-    fn claimed(&mut self, now: Time, asked_at: AskedAt, claim: &Claim) {
+    pub(super) fn claimed(&mut self, now: Time, asked_at: AskedAt, claim: &Claim) {
         let &Claim { term, rules, opening, since, .. } = claim;
         let lease = Lease::granted(asked_at, &rules);
         self.owe(now, claim);
@@ -69,13 +79,13 @@ impl Candidacy {
             return;
         }
         self.owed = None;
-        self.place = Place::Leading { term, lease, sure: true };
+        self.stage = Stage::Leading { term, lease, sure: true };
         self.notices.push_back(Notice::Gained { term, lease, opening });
         self.follow(Some(Leader { id: self.me.clone(), term, since }));
     }
 
     /// Takes note of a term that began, to give it back.
-    fn owe(&mut self, now: Time, claim: &Claim) {
+    pub(super) fn owe(&mut self, now: Time, claim: &Claim) {
         self.newest = self.newest.max(Some(claim.term));
         self.observation = None;
         self.went_back = false;
@@ -83,19 +93,25 @@ impl Candidacy {
         self.cadence.answered(now);
     }
 
-    fn renewed(&mut self, now: Time, asked_at: AskedAt) {
+    pub(super) fn renewed(&mut self, now: Time, asked_at: AskedAt) {
+        let rules = *self.timing.rules();
+        self.prolonged(now, asked_at, &rules);
+    }
+
+    /// The store prolonged the term, by these rules.
+    pub(super) fn prolonged(&mut self, now: Time, asked_at: AskedAt, rules: &Rules) {
         self.cadence.answered(now);
-        if let Place::Draining { term } = self.place
+        if let Stage::Draining { term } = self.stage
             && planted::is(Bug::LeaseRevived)
         {
-            let lease = Lease::granted(asked_at, self.timing.rules());
+            let lease = Lease::granted(asked_at, rules);
             let sure = true;
-            self.place = Place::Leading { term, lease, sure };
+            self.stage = Stage::Leading { term, lease, sure };
         }
-        let Place::Leading { term, lease, sure } = &mut self.place else {
+        let Stage::Leading { term, lease, sure } = &mut self.stage else {
             return;
         };
-        *lease = lease.or_later(Lease::granted(asked_at, self.timing.rules()));
+        *lease = lease.or_later(Lease::granted(asked_at, rules));
         *sure = true;
         self.notices.push_back(Notice::Renewed { term: *term, lease: *lease });
     }
@@ -111,20 +127,24 @@ impl Candidacy {
                 if resigned {
                     self.owed = None;
                 }
-                if let Place::Leading { term, .. } = self.place {
+                if let Stage::Leading { term, .. } = self.stage {
+                    self.deposed(denied.snapshot.as_ref());
                     self.lose(now, term, Reason::Deposed);
                 } else {
                     self.cadence.look_at(now);
                 }
             }
             // A leader that was not seen to beat may be dead: watch it before giving up for good.
-            Refusal::RulesDiffer { .. } if stood => {}
-            refusal @ Refusal::RulesDiffer { .. } => {
+            Refusal::RulesDiffer { .. } | Refusal::PacingDiffers { .. } if stood => self.balk(),
+            refusal @ (Refusal::RulesDiffer { .. }
+            | Refusal::PacingDiffers { .. }
+            | Refusal::IdsSpent) => {
                 self.wish = Wish::Nothing;
                 self.observation = None;
                 self.notices.push_back(Notice::Rejected(refusal));
             }
             refusal @ Refusal::WentBack { .. } => {
+                self.balk();
                 if !core::mem::replace(&mut self.went_back, true) {
                     self.notices.push_back(Notice::WentBack(refusal));
                 }
@@ -132,30 +152,34 @@ impl Candidacy {
             // A term of our own that we do not know how we came by: now that it was seen, a bid may
             // name it.
             Refusal::Held { leader } if leader.id == self.me => self.cadence.look_at(now),
-            Refusal::Held { .. } | Refusal::Reserved { .. } => {}
+            Refusal::Held { .. } | Refusal::Reserved { .. } | Refusal::Behind { .. } => self.balk(),
+            Refusal::Evicted => self.evicted(now),
         }
     }
 
     /// Whether a refusal shows nothing but what was known: no leader is proved alive by it.
     fn stood(&self, denied: &Denied) -> bool {
         denied.snapshot.as_ref().is_some_and(|snapshot| {
-            let known = self.observation.as_ref().map(Observation::mark);
+            let known = self.observation.as_ref().map(|seen| seen.view().mark);
             known.is_none_or(|mark| mark == snapshot.mark())
         })
     }
 
     /// Takes what a store showed.
-    fn see(&mut self, snapshot: &Snapshot, heard_at: HeardAt) {
+    pub(super) fn see(&mut self, snapshot: &Snapshot, heard_at: HeardAt) {
         let mark = snapshot.mark();
         match &mut self.observation {
             Some(observation) => observation.hear(snapshot.view(), heard_at),
             None => self.observation = Some(Observation::first(snapshot.view(), heard_at)),
         }
         let term = mark.map(|(term, _)| term);
-        self.went_back &= term < self.newest;
+        self.went_back &= term < self.newest || snapshot.replaced.is_some();
         self.newest = self.newest.max(term);
         self.record.clone_from(&snapshot.record);
-        if !matches!(self.place, Place::Leading { .. }) {
+        if self.membership.is_some() {
+            self.seen = Some(Box::new(snapshot.clone()));
+        }
+        if !matches!(self.stage, Stage::Leading { .. }) {
             // Whether we lead ourselves we know better than the store, which may still show a term
             // that we lost.
             let sight = snapshot.sight();

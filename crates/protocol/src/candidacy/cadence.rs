@@ -42,6 +42,14 @@ impl Cadence {
         }
     }
 
+    /// Beats at another pace from the last request on: a lease that was cut short needs its next
+    /// renewal within the new beat, not within the old one.
+    pub(super) fn pace(&mut self, beat: Duration) {
+        self.beat = beat;
+        self.phase = self.seed % nanos(beat).max(1);
+        self.look_by(self.beat_after(self.last_asked));
+    }
+
     pub(super) fn begin(&mut self, now: Time) {
         self.next = now;
         self.retry = now;
@@ -95,6 +103,11 @@ impl Cadence {
 
     pub(super) fn look_at(&mut self, time: Time) {
         self.next = time;
+    }
+
+    /// No later than then.
+    pub(super) fn look_by(&mut self, time: Time) {
+        self.next = self.next.min(time);
     }
 
     pub(super) fn retry_at(&mut self, time: Time) {
@@ -174,6 +187,17 @@ mod tests {
     }
 
     #[test]
+    fn a_shorter_beat_counts_from_the_last_request() {
+        for bits in 0..50 {
+            let mut cadence = cadence(bits);
+            cadence.asked(at(1_234));
+            cadence.pace(BEAT / 2);
+            let pause = cadence.next().since(at(1_234));
+            assert!(pause > Duration::ZERO && pause <= BEAT / 2, "{pause:?}");
+        }
+    }
+
+    #[test]
     fn failures_are_retried_within_a_beat_and_not_in_a_burst() {
         let mut cadence = cadence(3);
         for _ in 0..20 {
@@ -181,6 +205,17 @@ mod tests {
             let pause = cadence.next().since(at(0));
             assert!(pause >= BEAT / 8 && pause <= BEAT, "{pause:?}");
         }
+    }
+
+    #[test]
+    fn a_shorter_beat_brings_the_next_request_forward_and_a_longer_one_does_not_delay_it() {
+        let mut cadence = cadence(3);
+        cadence.asked(at(1_000));
+        cadence.pace(BEAT / 10);
+        assert!(cadence.next() <= at(1_000) + BEAT / 10);
+        let soon = cadence.next();
+        cadence.pace(BEAT * 10);
+        assert_eq!(cadence.next(), soon);
     }
 
     #[test]

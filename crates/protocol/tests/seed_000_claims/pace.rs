@@ -1,0 +1,135 @@
+//! Global stabilisation: the round time grows until all keep up, and, unlike the paper's, shrinks again.
+
+use core::time::Duration;
+
+use incumbent_protocol::rounds::pace::{Pace, Pacing};
+
+use crate::group::{Group, LEASE, MARGIN, ROUND, pacing};
+use crate::support::ms;
+
+/// How much a round grows at a time in these tests.
+const STEP: Duration = ms(200);
+
+/// A slow process: it runs for a tenth of a second, then stands still for so long, again and again.
+fn limp(group: &mut Group, who: usize, stands: Duration, times: u32) -> Vec<(Duration, Pace)> {
+    let mut paces: Vec<(Duration, Pace)> = Vec::new();
+    for _ in 0..times {
+        let seen = group.watch(ms(100));
+        group.world.stop(who, stands);
+        let seen = seen.into_iter().chain(group.watch(stands));
+        for (at, pace, _) in seen {
+            if paces.last().is_none_or(|(_, last)| *last != pace) {
+                paces.push((at, pace));
+            }
+        }
+    }
+    paces
+}
+
+/// *Global stabilization time*: the leader lengthens the round by a constant whenever somebody was evicted in error, until all
+/// keep up; then it stays.
+#[test]
+fn the_round_time_grows_by_delta_until_all_keep_up_and_then_stays() {
+    let mut group = Group::paced(3, pacing(2, STEP, ROUND * 10));
+    group.all_contend();
+    let paces = limp(&mut group, 2, ms(4_600), 20);
+    let grown: Vec<Duration> = paces.iter().map(|(_, pace)| pace.round).collect();
+    let steps: Vec<Duration> =
+        core::iter::successors(Some(ROUND), |step| Some(*step + STEP)).take(grown.len()).collect();
+    assert_eq!(grown, steps, "by one delta at a time");
+    let stable = *grown.last().expect("a pace");
+    assert!(stable > ROUND && stable <= ms(2_600), "{stable:?}");
+    let (since, _) = *paces.last().expect("a pace");
+    assert!(group.since(since) > stable * 10, "it came to rest early");
+    let evictions = group.evicted(2).len();
+    assert_eq!(evictions, grown.len() - 1, "one growth for each eviction");
+    assert_eq!(group.leaders(), ["p0"], "all the while the leader led");
+    assert_eq!(group.terms().len(), 1);
+    group.judge();
+}
+
+/// The paper's round time grows for ever; ours up to a cap.
+#[test]
+fn the_round_time_never_exceeds_its_cap() {
+    let cap = ms(2_500);
+    let mut group = Group::paced(2, pacing(2, STEP, cap));
+    group.all_contend();
+    let paces = limp(&mut group, 1, ms(12_000), 8);
+    assert!(paces.iter().all(|(_, pace)| pace.round <= cap), "{paces:?}");
+    assert_eq!(paces.last().map(|(_, pace)| pace.round), Some(cap));
+    assert!(group.evicted(1).len() > 4, "though it is evicted again and again");
+    group.judge();
+}
+
+/// A group whose round has grown to 2.4 s, and whose slow process is gone.
+fn grown() -> (Group, Pacing) {
+    let pacing = pacing(2, STEP, ms(2_400));
+    let mut group = Group::paced(3, pacing);
+    group.all_contend();
+    limp(&mut group, 2, ms(12_000), 4);
+    group.world.crash(2);
+    group.run(LEASE * 2);
+    assert_eq!(group.vars().pace.round, ms(2_400));
+    (group, pacing)
+}
+
+/// When calm, a shorter round is announced first; a full old lease later, and no sooner, it is in force; and so on down to the
+/// first round time. Leases are made of the shorter round from the announcement on.
+#[test]
+fn the_round_time_shrinks_when_calm_and_is_announced_a_full_old_lease_before() {
+    let (mut group, pacing) = grown();
+    let seen = group.watch(ROUND * 200);
+    let paces: Vec<(Duration, Option<Duration>)> =
+        seen.iter().map(|(_, pace, _)| (pace.round, pace.next)).collect();
+    let (long, middle, first) = (ms(2_400), ms(2_200), ROUND);
+    let expected =
+        [(long, None), (long, Some(middle)), (middle, None), (middle, Some(first)), (first, None)];
+    assert_eq!(paces, expected);
+    for pair in seen.windows(2) {
+        let [(announced, before, _), (settled, after, _)] = pair else { unreachable!("pairs") };
+        if before.next == Some(after.round) {
+            let lease = pacing.rules_at(before.round).lease();
+            let notice = settled.saturating_sub(*announced);
+            assert!(notice >= lease && notice <= lease * 2, "{notice:?}");
+        }
+    }
+    assert_eq!(group.leaders(), ["p0"]);
+    assert_eq!(group.terms().len(), 1, "nobody lost anything by it");
+    group.judge();
+}
+
+/// The leader is stopped at every moment between the announcement and a lease after the settlement, with a successor that has
+/// no latency: it never leads while the old lease may still be valid.
+#[test]
+fn nobody_leads_too_early_when_a_leader_stops_while_the_round_shrinks() {
+    let (mut group, pacing) = grown();
+    for process in &mut group.world.processes {
+        process.post.set_usual(Duration::ZERO);
+    }
+    assert!(group.run_while(ROUND * 100, |group| group.vars().pace.next.is_none()));
+    let lease = pacing.rules_at(ms(2_400)).lease();
+    let until = group.world.now + lease * 2;
+    let (mut stopped, mut shorter) = (0, 0);
+    while group.world.now < until {
+        let mut branch = group.clone();
+        branch.world.stop(0, lease * 4);
+        branch.run(lease * 2);
+        assert_eq!(branch.leaders(), ["p1"], "stopped at {:?}", group.world.now);
+        branch.run(lease * 4);
+        branch.judge();
+        stopped += 1;
+        shorter += u32::from(group.vars().pace.round == ms(2_200));
+        group.run(ms(37));
+    }
+    assert!(stopped > 200 && shorter > 50, "{stopped} stops, {shorter} after the settlement");
+}
+
+/// The margin keeps its share of the lease at every pace.
+#[test]
+fn a_longer_round_has_a_longer_margin() {
+    let (group, pacing) = grown();
+    let rules = group.world.store.record().expect("a row").rules;
+    assert_eq!(rules, pacing.rules_at(ms(2_400)));
+    assert_eq!(rules.lease(), ms(4_800));
+    assert_eq!(rules.margin(), MARGIN * 12 / 10);
+}
