@@ -14,7 +14,8 @@ use incumbent_protocol::term::Term;
 use incumbent_protocol::time::StoreTime;
 use tokio::sync::{mpsc, oneshot};
 
-use crate::config::{Config, Contest};
+use crate::config::Config;
+use crate::contest::Contest;
 use crate::driver::{Command, Driver, Errand};
 use crate::election::Election;
 use crate::error::Error;

@@ -26,7 +26,7 @@ use self::seat::{Seat, Surroundings};
 use self::work::{Finished, Running, finish, run_errand, run_round};
 use crate::bell::{Bell, Ring};
 use crate::clock::{self, JumpDetector};
-use crate::config::Contest;
+use crate::contest::Contest;
 use crate::error::{Error, Retry};
 use crate::history::Writer;
 use crate::lock::SharedLock;

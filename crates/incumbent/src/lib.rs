@@ -77,6 +77,7 @@
 //! | `leadership` | [`Leadership`]: the value that proves leading |
 //! | `observe` | [`Changes`]: the ordered stream of what happens |
 //! | `config` | [`Config`]: who this process is and how fast its elections run |
+//! | `contest` | [`Protocol`]: how an election is held |
 //! | `error` | [`Error`]: what went wrong and what that does to one's standing |
 //! | [`blocking`] | the same without async |
 //! | `fenced` | [`Fenced`]: a transaction that commits only under its leadership |
@@ -108,6 +109,7 @@ pub mod blocking;
 mod cell;
 mod clock;
 mod config;
+mod contest;
 mod doctor;
 mod driver;
 mod election;
@@ -147,7 +149,8 @@ pub use incumbent_protocol::time::StoreTime;
 
 pub use self::backend::{Backend, Status};
 pub use self::clock::lease_clock_nanos;
-pub use self::config::{Config, DEFAULT_LEASE, DEFAULT_ROUND_LIMIT, Protocol};
+pub use self::config::{Config, DEFAULT_LEASE, DEFAULT_ROUND_LIMIT};
+pub use self::contest::Protocol;
 pub use self::doctor::Doctor;
 pub use self::doctor::checkup::{Bound, Checkup};
 pub use self::doctor::finding::{Finding, Verdict};

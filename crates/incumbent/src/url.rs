@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 #[cfg(any(feature = "postgres", feature = "mysql"))]
 use std::str::FromStr;
 
-use crate::config::Protocol;
+use crate::contest::Protocol;
 use crate::error::Error;
 #[cfg(any(feature = "postgres", feature = "mysql"))]
 use crate::server::dialect::Dialect;

@@ -11,7 +11,7 @@ use incumbent_protocol::term::Term;
 use incumbent_protocol::time::Time;
 use tokio::sync::oneshot;
 
-use crate::config::Contest;
+use crate::contest::Contest;
 use crate::error::Error;
 use crate::leadership::Leadership;
 use crate::observe::Feed;

@@ -24,7 +24,7 @@ use tracing::{debug, info, warn};
 use super::command::{Command, Reply};
 use crate::cell::Cell;
 use crate::clock;
-use crate::config::Contest;
+use crate::contest::Contest;
 use crate::error::Error;
 use crate::history::Writer;
 use crate::leadership::Leadership;

@@ -6,16 +6,16 @@
 //! Promises: nothing is evicted, and nobody passed over, without evidence; a term begins only as the
 //! `lease` protocol allows; ids grow.
 
-use core::time::Duration;
+mod contend;
+mod join;
+mod lead;
 
 use super::pace::{Pace, Pacing};
 use super::register::{Descriptor, MemberId, Place, Profile, Pulse, Scene, Vars, Window};
 use crate::identity::CandidateId;
 use crate::lease::request::{Bid, Claim, Denied, Done, Holding, Refusal};
-use crate::lease::row::Snapshot;
 use crate::observation::Suspicion;
 use crate::outcome::Outcome;
-use crate::planted::{self, Bug};
 use crate::rules::Rules;
 use crate::time::StoreTime;
 
@@ -213,193 +213,4 @@ fn depart(scene: &Scene) -> Vec<Write> {
     scene.mine.iter().map(|_| Write::Depart).collect()
 }
 
-/// The row of the election with the longer of the two leases that speak of it: the row's own, and the
-/// one that VARS gives. They differ only if somebody edited one of them.
-fn patient(election: &Snapshot, vars: &Vars) -> Snapshot {
-    let mut election = election.clone();
-    let paced = vars.pacing.rules_at(vars.pace.round);
-    let record = election.record.as_mut();
-    if let Some(record) = record.filter(|r| r.rules.agree_with(&paced)) {
-        record.rules = [record.rules, paced].into_iter().max_by_key(Rules::lease).unwrap_or(paced);
-    }
-    election
-}
-
 type Decided = Result<(Vec<Write>, End), Refusal>;
-
-impl Join {
-    fn decide(&self, candidate: &CandidateId, scene: &Scene) -> Decided {
-        let now = scene.election.now;
-        let mut writes = Vec::new();
-        let known = scene.vars.as_ref().filter(|vars| vars.pacing == self.pacing);
-        if let (Some(vars), Some(mine)) = (known, &scene.mine) {
-            // An answer was lost: it has joined already.
-            if vars.max_id < mine.id {
-                // VARS was made anew beside the roster: the ids in that are given, too.
-                let max_id = scene.top.unwrap_or(mine.id).max(mine.id);
-                writes.push(Write::Vars(Vars { max_id, ..vars.clone() }));
-            }
-            return Ok((writes, End::Joined(Place { epoch: vars.epoch, id: mine.id })));
-        }
-        // Whoever leads by another protocol would be waited for in a line that it does not know.
-        if let Err(differ @ Refusal::RulesDiffer { .. }) = self.bid.decide(&scene.election) {
-            return Err(differ);
-        }
-        let mut vars = match (known, &scene.vars) {
-            (Some(vars), _) => vars.clone(),
-            (None, None) => {
-                // Whoever is still in the roster has a place in a life of VARS that is over.
-                writes.push(Write::Clear);
-                self.fresh(now, MemberId::NONE)
-            }
-            (None, Some(theirs)) => {
-                self.may_replace(theirs, scene)?;
-                writes.push(Write::Clear);
-                self.fresh(
-                    now.max(StoreTime::from_micros(theirs.epoch.as_micros() + 1)),
-                    theirs.max_id,
-                )
-            }
-        };
-        let highest = vars.max_id.max(scene.top.unwrap_or(MemberId::NONE));
-        let was = self.evicted.filter(|place| place.epoch == vars.epoch);
-        let kept = was.filter(|_| planted::is(Bug::EvictedKeepsId)).map(|place| place.id);
-        let id = kept.or_else(|| highest.next()).ok_or(Refusal::IdsSpent)?;
-        vars.max_id = highest.max(id);
-        // The flag goes up together with the new id, and for whoever was evicted.
-        vars.evicted |= was.is_some();
-        let place = Place { epoch: vars.epoch, id };
-        writes.push(Write::Vars(vars));
-        writes.push(Write::Enter(Descriptor {
-            pulse: Pulse { id, candidate: candidate.clone(), counter: 0 },
-            profile: self.profile.clone(),
-            joined: now,
-            beaten_at: now,
-            died: false,
-        }));
-        Ok((writes, End::Joined(place)))
-    }
-
-    const fn fresh(&self, epoch: StoreTime, max_id: MemberId) -> Vars {
-        Vars { epoch, max_id, pacing: self.pacing, pace: Pace::first(&self.pacing), evicted: false }
-    }
-
-    /// Another pacing may be brought in when nobody is there who keeps the old one: the roster is
-    /// empty, or the term was seen to stand still for a lease, in which anyone alive would have
-    /// claimed it.
-    fn may_replace(&self, theirs: &Vars, scene: &Scene) -> Result<(), Refusal> {
-        let lease = theirs.pacing.rules_at(theirs.pace.round).lease();
-        let record = scene.election.record.as_ref();
-        let patience = record.map_or(lease, |record| record.rules.lease().max(lease)) * 2;
-        let stood = self.bid.suspicion.as_ref();
-        let stood = stood.is_some_and(|s| s.covers(&scene.election.view(), patience));
-        if scene.shown.is_empty() || stood {
-            return Ok(());
-        }
-        let (theirs, ours) = (Box::new(theirs.pacing), Box::new(self.pacing));
-        Err(Refusal::PacingDiffers { theirs, ours })
-    }
-}
-
-impl Lead {
-    fn decide(&self, scene: &Scene) -> Decided {
-        let Some(vars) = scene.vars.as_ref().filter(|_| scene.keeps(self.place)) else {
-            return Err(Refusal::Over);
-        };
-        if vars.pace.number < self.pace || !self.holding.may_renew(&scene.election) {
-            return Err(Refusal::Over);
-        }
-        let mut writes = Vec::new();
-        let mut vars = vars.clone();
-        if let Some(shift) = self.shift.filter(|shift| shift.from == vars.pace.number) {
-            writes.push(Write::Patience(shift.rules));
-            vars.pace = shift.to;
-            vars.evicted &= !shift.answers;
-        }
-        writes.push(Write::Beat);
-        writes.push(Write::Pulse(self.place.id));
-        let evicted: Vec<Pulse> = self.evicted(scene).cloned().collect();
-        writes.extend(evicted.iter().cloned().map(Write::Remove));
-        // Always written, so that an engine that only compares what was written sees a conflict too.
-        writes.push(Write::Vars(vars));
-        Ok((writes, End::Led(evicted)))
-    }
-
-    /// Those who stand still as they did, or are proved to be gone.
-    fn evicted<'a>(&'a self, scene: &'a Scene) -> impl Iterator<Item = &'a Pulse> {
-        let still = |pulse: &&Pulse| self.evict.iter().any(|e| e.covers(pulse, Duration::ZERO));
-        let died = scene.shown.iter().filter(|shown| shown.died).map(|shown| &shown.pulse);
-        let alone = |pulse: &&Pulse| !scene.suspects.contains(pulse);
-        let all = scene.suspects.iter().filter(still).chain(died.filter(alone));
-        all.filter(|pulse| pulse.id != self.place.id)
-    }
-}
-
-impl Contend {
-    fn decide(&self, window: Window, scene: &Scene) -> Decided {
-        let Some(vars) = scene.vars.as_ref().filter(|_| scene.keeps(self.place)) else {
-            return Err(Refusal::Evicted);
-        };
-        let record = scene.election.record.as_ref();
-        let chosen = record.and_then(|record| record.successor.as_ref());
-        let passed = match self.passes(window, scene, vars) {
-            Ok(passed) => passed,
-            Err(_) if chosen == Some(&self.bid.candidate.name) => Vec::new(),
-            Err(behind) => return Err(behind),
-        };
-        self.outwaits(scene, vars)?;
-        let pace = vars.pace.without_announcement();
-        // Whoever saw a later one must not take this one for a step back for ever.
-        let pace = Pace { number: pace.number.max(self.pace), ..pace };
-        let bid = Bid { rules: vars.pacing.rules_at(pace.round), ..self.bid.clone() };
-        let claim = bid.decide(&patient(&scene.election, vars))?;
-        let mut writes = vec![Write::Claim(claim.clone()), Write::Pulse(self.place.id)];
-        writes.extend(passed.iter().cloned().map(Write::Remove));
-        writes.push(Write::Vars(Vars { pace, ..vars.clone() }));
-        Ok((writes, End::Claimed(claim, passed)))
-    }
-
-    /// A store that lost writes may have lost how long rounds had become: whoever led then may hold
-    /// the longest lease that there can be.
-    fn outwaits(&self, scene: &Scene, vars: &Vars) -> Result<(), Refusal> {
-        let (election, newest) = (&scene.election, self.bid.newest);
-        let found = election.record.as_ref().map(|record| record.term);
-        let longest = vars.pacing.rules_at(vars.pacing.cap()).lease();
-        let stood = self.bid.suspicion.as_ref();
-        let stood = stood.is_some_and(|s| s.covers(&election.view(), longest));
-        let earlier = vars.pace.number < self.pace;
-        if (election.replaced.is_some() || newest > found || earlier) && !stood {
-            return Err(Refusal::WentBack { newest, found });
-        }
-        Ok(())
-    }
-
-    /// Those ahead in line who are passed over, or the first who must not be.
-    fn passes(&self, window: Window, scene: &Scene, vars: &Vars) -> Result<Vec<Pulse>, Refusal> {
-        let record = scene.election.record.as_ref();
-        let lease = vars.pacing.rules_at(vars.pace.round).lease();
-        let patience = record.map_or(lease, |record| record.rules.lease().max(lease));
-        let holder = record.map(|record| &record.holder);
-        let mut passed = Vec::new();
-        for shown in scene.shown.iter().filter(|shown| shown.pulse.id < self.place.id) {
-            let pulse = &shown.pulse;
-            let gone = shown.died
-                // Whether its holder is gone, the term itself says.
-                || holder == Some(&pulse.candidate)
-                || self.ahead.iter().any(|evidence| evidence.covers(pulse, patience));
-            if !gone {
-                let (id, who) = (pulse.id, pulse.candidate.name.clone());
-                return Err(Refusal::Behind { id, who });
-            }
-            passed.push(pulse.clone());
-        }
-        let last = scene.shown.last().map(|shown| &shown.pulse);
-        match last
-            .filter(|last| scene.shown.len() >= window.most as usize && last.id < self.place.id)
-        {
-            // There may be others between those that were shown and this one.
-            Some(last) => Err(Refusal::Behind { id: last.id, who: last.candidate.name.clone() }),
-            None => Ok(passed),
-        }
-    }
-}
