@@ -228,6 +228,10 @@ mod sqlite_pool {
     by_lease! { SqlitePool }
 }
 
+mod sqlite_pool_rounds {
+    by_rounds! { SqlitePool }
+}
+
 mod postgres {
     on_servers! { Postgres }
     with_roles! { Postgres }
@@ -257,6 +261,10 @@ mod postgres_pool {
         bell::candidates_listen_at_the_server,
         input::a_pool_of_one_connection_is_refused,
     }
+}
+
+mod postgres_pool_rounds {
+    rounds_on_servers! { PostgresPool }
 }
 
 mod pgbouncer {
@@ -301,6 +309,10 @@ mod mariadb_pool {
     on_servers! { MariaDbPool }
     with_roles! { MariaDbPool }
     scenarios! { MariaDbPool: input::a_pool_of_one_connection_is_refused, }
+}
+
+mod mariadb_pool_rounds {
+    rounds_on_servers! { MariaDbPool }
 }
 
 mod galera {

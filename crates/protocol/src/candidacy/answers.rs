@@ -116,7 +116,7 @@ impl Candidacy {
         self.notices.push_back(Notice::Renewed { term: *term, lease: *lease });
     }
 
-    fn denied(&mut self, now: Time, resigned: bool, heard_at: HeardAt, denied: Denied) {
+    pub(super) fn denied(&mut self, now: Time, resigned: bool, heard_at: HeardAt, denied: Denied) {
         self.cadence.answered(now);
         let stood = self.stood(&denied);
         if let Some(snapshot) = &denied.snapshot {

@@ -5,8 +5,8 @@
 //! lease is made of the shorter of the paces before and after the round that earned it.
 
 use super::{Candidacy, Notice, Stage, UnderWay, Wish};
-use crate::lease::request::Request;
-use crate::lease::row::Snapshot;
+use crate::lease::request::{Denied, Refusal, Request};
+use crate::lease::row::{Snapshot, State};
 use crate::rounds::membership::Membership;
 use crate::rounds::register::MemberId;
 use crate::rounds::round::{Act, End, Report};
@@ -112,6 +112,12 @@ impl Candidacy {
         heard_at: HeardAt,
         report: Report,
     ) {
+        if let (End::Beaten, Some(refusal)) =
+            (&report.end, self.other_rules(&report.scene.election))
+        {
+            let snapshot = Some(report.scene.election);
+            return self.denied(now, false, heard_at, Denied { refusal, snapshot });
+        }
         let Some(membership) = &mut self.membership else {
             return;
         };
@@ -171,6 +177,13 @@ impl Candidacy {
                 self.cadence.back_off(now);
             }
         }
+    }
+
+    /// Why nobody in line will ever lead, if somebody leads who knows of no line.
+    fn other_rules(&self, snapshot: &Snapshot) -> Option<Refusal> {
+        let record = snapshot.record.as_ref().filter(|record| record.state == State::Held)?;
+        let (theirs, ours) = (record.rules, *self.timing.rules());
+        (!ours.agree_with(&theirs)).then_some(Refusal::RulesDiffer { theirs, ours })
     }
 
     /// Follows what was read of the pace.

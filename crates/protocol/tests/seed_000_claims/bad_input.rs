@@ -1,11 +1,14 @@
 //! Registers that no candidate wrote, and clocks that jump: refused or recovered from, and never two leaders.
 
 use incumbent_protocol::candidacy::Notice;
-use incumbent_protocol::identity::CandidateName;
+use incumbent_protocol::identity::{CandidateId, CandidateName, Incarnation};
 use incumbent_protocol::lease::order::Order;
 use incumbent_protocol::lease::request::Refusal;
+use incumbent_protocol::lease::row::Record;
 use incumbent_protocol::rounds::register::MemberId;
+use incumbent_protocol::rules::{Expiry, Rules};
 use incumbent_protocol::standing::Standing;
+use incumbent_protocol::term::{Recorded, Term};
 
 use crate::group::{Group, LEASE, ROUND, pacing};
 use crate::support::ms;
@@ -113,6 +116,29 @@ fn rows_removed_under_running_candidates() {
             group.judge();
         }
     }
+}
+
+/// Somebody who knows of no line leads, by the rules of `lease`: those in line are told so, instead of
+/// waiting for ever.
+#[test]
+fn a_leader_by_lease_ends_the_waiting_in_line() {
+    let mut group = Group::of(2);
+    group.all_contend();
+    group.run(ROUND * 2);
+    let led = group.world.store.record().expect("it is led").clone();
+    let rules = Rules::new(LEASE, LEASE / 10, Expiry::Observed).expect("rules");
+    let name = CandidateName::new("stranger").expect("a good name");
+    let holder = CandidateId::new(name, Incarnation::from_random(77));
+    let term = Term::recorded(led.term.get() + 1).expect("a term");
+    for beat in 0..8 {
+        group.world.store.put(Record { holder: holder.clone(), rules, term, beat, ..led.clone() });
+        group.run(ROUND / 2);
+    }
+    let rejected = group.told(1).any(|(_, notice)| {
+        matches!(notice, Notice::Rejected(Refusal::RulesDiffer { theirs, .. }) if *theirs == rules)
+    });
+    assert!(rejected, "it was never told");
+    assert_eq!(group.leaders(), Vec::<&str>::new());
 }
 
 /// The last id was given: a newcomer is told so and wants no more; those who have a place go on.

@@ -86,6 +86,11 @@ impl Store {
         self.record.as_ref()
     }
 
+    /// Writes the row by hand.
+    pub(crate) fn put(&mut self, record: Record) {
+        self.record = Some(record);
+    }
+
     /// Every term that ever began, oldest first.
     pub(crate) fn claims(&self) -> impl Iterator<Item = &Claim> {
         self.claims.iter().map(|(_, claim)| claim)
