@@ -48,8 +48,9 @@ pub(crate) trait Arbiter {
     -> Result<Vec<TermRecord>, Error>;
 
     /// Does the rounds of followers and leaders, all of them in one message. The answers are put down
-    /// in the order of the rounds, as far as there are any: trouble in one election costs the others
-    /// nothing that was done for them.
+    /// in the order of the rounds, as far as there are any: an odd row of one election costs the others
+    /// nothing. A statement that fails does, on a server: what came before it may have been done, and
+    /// all of the message is unknown.
     async fn beats(
         &mut self,
         rounds: &[(&ElectionName, &Round)],

@@ -2,7 +2,8 @@
 //!
 //! Assumes: as [`answers`](super::answers): an answer belongs to the request that was under way.
 //! Promises: whoever is first in line contends as soon as the term is open, and nobody else does; a
-//! lease is made of the shorter of the paces before and after the round that earned it.
+//! lease is made of the shortest of the paces before and after the round that earned it, and of what
+//! the row tells challengers to wait for.
 
 use super::{Candidacy, Notice, Stage, UnderWay, Wish};
 use crate::lease::request::{Denied, Refusal, Request};
