@@ -166,6 +166,10 @@ impl Candidacy {
         self.stage = Stage::Draining { term };
         self.notices.push_back(Notice::Lost { term, reason });
         self.follow(None);
+        if let (Reason::Ending | Reason::Expired, Some(membership)) = (reason, &mut self.membership)
+        {
+            membership.overdue();
+        }
         if reason == Reason::Deposed {
             // Someone did not want us to lead: let others go first.
             self.cadence.hold_off(now + self.timing.rules().lease());

@@ -146,7 +146,7 @@ impl Candidacy {
             // Neither sure nor refused: the next round, due at once, counts from after the jump.
             End::Led(_) if asked.doubted => {}
             End::Led(evicted) => {
-                membership.hear_leading(scene, asked.window, &evicted, heard_at);
+                membership.hear_leading(scene, asked.window, &evicted, (asked_at, heard_at));
                 let before = *self.timing.rules();
                 self.keep_pace();
                 // Nothing is leased for longer than challengers wait, whatever was done to VARS.

@@ -11,7 +11,7 @@ use std::collections::{BTreeMap, VecDeque};
 use core::time::Duration;
 
 use super::pace::{Pace, Pacing};
-use super::pacer::Pacer;
+use super::pacer::{self, Pacer};
 use super::register::{MemberId, Place, Profile, Pulse, Scene, Shown, Vars, Window};
 use super::round::{Act, Contend, Evidence, Join, Lead, Round};
 use crate::identity::CandidateId;
@@ -19,7 +19,7 @@ use crate::lease::request::{Bid, Holding};
 use crate::lease::row::Snapshot;
 use crate::observation::Observation;
 use crate::rules::Timing;
-use crate::time::{HeardAt, StoreTime, Time};
+use crate::time::{AskedAt, HeardAt, StoreTime, Time};
 
 /// How many of the lowest rows a follower watches while all is well.
 pub const WATCHED: u32 = 4;
@@ -51,7 +51,7 @@ pub struct Membership {
     place: Option<Place>,
     /// A round of unknown outcome may have given it a place.
     perhaps: bool,
-    /// The place that was taken away, until a new one is had.
+    /// The place that was taken away or could not be kept, until a new one is had.
     evicted: Option<Place>,
     pace: Pace,
     /// The number of the last pace that was ever seen, and in which life of VARS.
@@ -287,11 +287,13 @@ impl Membership {
         scene: &Scene,
         window: Window,
         evicted: &[Pulse],
-        heard_at: HeardAt,
+        (asked_at, heard_at): (AskedAt, HeardAt),
     ) {
         self.heard = Some(heard_at);
         if let Some(vars) = &scene.vars {
-            self.pacer.hear(&self.pace, vars, heard_at, !evicted.is_empty());
+            let took = heard_at.time().since(asked_at.time());
+            let calm = evicted.is_empty() && pacer::has_room(took, &self.timing());
+            self.pacer.hear(&self.pace, vars, heard_at, calm);
             self.follow(vars);
         }
         let last = scene.shown.last().map_or(MemberId::NONE, |shown| shown.pulse.id);
@@ -340,9 +342,17 @@ impl Membership {
     /// Its place was taken from it.
     pub(crate) fn lost_place(&mut self, wrongly: bool) -> Option<MemberId> {
         let place = self.place.take()?;
-        self.evicted = wrongly.then_some(place);
+        if wrongly {
+            self.evicted = Some(place);
+        }
         self.forget();
         Some(place.id)
+    }
+
+    /// Its rounds came too late to keep a term: whether it is thought dead or not, it asks for longer
+    /// ones when it joins anew.
+    pub(crate) const fn overdue(&mut self) {
+        self.evicted = self.place;
     }
 
     /// It gave its place back.
@@ -355,7 +365,7 @@ impl Membership {
     /// A leadership begins: from now on it looks after the whole roster.
     pub(crate) fn elected(&mut self, vars: Option<&Vars>, passed: &[Pulse]) {
         self.cursor = MemberId::NONE;
-        self.pacer = Pacer::default();
+        self.pacer = Pacer::elected(vars);
         if let Some(vars) = vars {
             self.follow(vars);
             self.known = vars.max_id;

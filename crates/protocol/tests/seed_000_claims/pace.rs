@@ -2,10 +2,14 @@
 
 use core::time::Duration;
 
+use incumbent_protocol::candidacy::Notice;
+use incumbent_protocol::lease::request::Opening;
 use incumbent_protocol::rounds::pace::{Pace, Pacing};
+use incumbent_protocol::standing::Reason;
 
-use crate::group::{Group, LEASE, MARGIN, ROUND, pacing};
+use crate::group::{DELTA, Group, LEASE, MARGIN, ROUND, pacing};
 use crate::support::ms;
+use crate::support::post::{Fate, Loss};
 
 /// How much a round grows at a time in these tests.
 const STEP: Duration = ms(200);
@@ -45,6 +49,67 @@ fn the_round_time_grows_by_delta_until_all_keep_up_and_then_stays() {
     assert_eq!(evictions, grown.len() - 1, "one growth for each eviction");
     assert_eq!(group.leaders(), ["p0"], "all the while the leader led");
     assert_eq!(group.terms().len(), 1);
+    group.judge();
+}
+
+/// *Global stabilization time*: where the store itself is too slow for such rounds, it is leaders that lose their terms, and
+/// nobody need be evicted. Rounds grow all the same, until nobody loses a term any more; then they stay. To try shorter ones
+/// where the store has no room for them would cost a leader its term again and again.
+#[test]
+fn rounds_too_short_for_the_store_grow_until_no_term_is_lost_and_then_stay() {
+    for (count, takes) in [(5, 200), (7, 200), (12, 100), (12, 150), (20, 80), (20, 100)] {
+        let mut group = Group::paced(count, pacing(2, STEP, ROUND * 10));
+        group.world.takes = ms(takes);
+        group.all_contend();
+        group.run(ROUND * 400);
+        let (terms, stable) = (group.terms().len(), group.vars().pace);
+        assert!(terms > 1 && stable.round > ROUND, "{count}: {terms} terms, {stable:?}");
+        group.run(ROUND * 1_000);
+        assert_eq!(group.terms().len(), terms, "{count}: nobody loses a term any more");
+        assert_eq!(group.vars().pace, stable, "{count}: and the round stays");
+        assert_eq!(group.leaders().len(), 1);
+        group.judge();
+    }
+}
+
+/// A store so slow that a leader does not hear of a single round of its own: the flag that it saw when it was elected is
+/// answered all the same.
+#[test]
+fn a_leader_that_never_hears_of_its_own_rounds_lengthens_them() {
+    let mut group = Group::paced(12, pacing(2, STEP, ROUND * 10));
+    group.world.takes = ms(150);
+    group.all_contend();
+    group.run(LEASE * 2);
+    assert_eq!(group.vars().pace.round, ROUND);
+    assert!(group.run_while(ROUND * 100, |group| group.vars().pace.round < ms(3_000)));
+    group.judge();
+}
+
+/// A leader that lost its term by its own late rounds raises the flag when it joins anew, though nobody took its place from it.
+#[test]
+fn a_leader_whose_own_rounds_came_too_late_raises_the_flag_when_it_joins_anew() {
+    let mut group = Group::of(2);
+    group.all_contend();
+    group.run(ROUND);
+    let until = group.world.now + LEASE;
+    let lost = |group: &Group| group.told(0).any(|(_, n)| matches!(n, Notice::Lost { .. }));
+    while !lost(&group) {
+        // Whatever it asks takes effect, and it does not hear of that.
+        let late = Fate { there: ms(1), back: ms(1), lost: Loss::Reply };
+        group.world.processes[0].post.heal();
+        group.world.processes[0].post.plan(None, late);
+        group.run(ms(1));
+        assert!(group.world.now < until, "its lease has run out");
+    }
+    group.world.processes[0].post.heal();
+    let by_itself = |n: &Notice| matches!(n, Notice::Lost { reason: Reason::Ending, .. });
+    assert!(group.told(0).any(|(_, notice)| by_itself(notice)));
+    let seen = group.watch(LEASE * 3);
+    assert_eq!(group.terms(), [("p0", Opening::First), ("p1", Opening::Released)]);
+    assert_eq!(group.evicted(0), [], "it gave its place back itself");
+    assert_eq!(group.joined(0), [1, 3]);
+    assert!(seen.iter().any(|(_, _, flag)| *flag), "{seen:?}");
+    assert_eq!(group.vars().pace.round, ROUND + DELTA, "and the next leader answers it");
     group.judge();
 }
 

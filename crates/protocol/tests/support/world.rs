@@ -30,6 +30,9 @@ pub(crate) struct World {
     pub(crate) store: Store,
     pub(crate) processes: Vec<Process>,
     pub(crate) log: Vec<Entry>,
+    /// How long the store takes for each request, one after the other.
+    pub(crate) takes: Duration,
+    busy_until: Duration,
     queue: Queue,
 }
 
@@ -252,10 +255,14 @@ impl World {
     fn send(&mut self, who: usize, ticket: Ticket, request: Request) {
         let process = &mut self.processes[who];
         let asked_at = AskedAt::before_sending(process.clock.read(self.now));
-        let deadline = process.clock.reaches(asked_at.time() + process.timing.timeout());
         let kind = Kind::of(&request);
         let fate = process.post.fate(kind);
         let life = process.life.as_mut().expect("only the living ask");
+        // As a driver does: only what a lease depends on is given up early.
+        let timing = life.candidacy.timing();
+        let hurries = process.pacing.is_none() || life.term.is_some();
+        let patience = if hurries { timing.timeout() } else { timing.beat() };
+        let deadline = process.clock.reaches(asked_at.time() + patience);
         let before = life.under_way.replace((ticket, asked_at, kind));
         assert_eq!(before, None, "a second request while one is under way");
         self.note(who, What::Asked(kind));
@@ -266,8 +273,18 @@ impl World {
                 request,
                 answers_in: (fate.lost == Loss::Nothing).then_some(fate.back),
             };
-            self.schedule(self.now + fate.there, who, arrive);
+            let at = self.in_turn(self.now + fate.there);
+            self.schedule(at, who, arrive);
         }
+    }
+
+    /// When the store has done what comes to it then.
+    fn in_turn(&mut self, comes: Duration) -> Duration {
+        if self.takes.is_zero() {
+            return comes;
+        }
+        self.busy_until = comes.max(self.busy_until) + self.takes;
+        self.busy_until
     }
 
     pub(super) fn schedule(&mut self, at: Duration, who: usize, event: Event) {

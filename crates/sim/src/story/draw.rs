@@ -100,10 +100,11 @@ pub(super) fn rounds(random: &mut Random, setting: &mut Setting) {
     });
     latencies(random, setting);
     if setting.engine == Engine::OneWriter {
-        // Everybody beats in every round, one after the other: a database that needs more than half a
-        // round for that is too slow for such rounds, and nobody can lead in peace.
+        // Everybody beats in every round, one after the other. Rounds grow until that has room; a
+        // database that needs more than half of the longest for it is too slow for such rounds.
         let beats = (setting.candidates * setting.elections) as u64;
-        setting.commit_most = setting.commit_most.min((round / (beats * 2)).max(1));
+        let longest = round * growth / 100;
+        setting.commit_most = setting.commit_most.min((longest / (beats * 2)).max(1));
     }
     skews(random, setting);
 }
