@@ -71,6 +71,14 @@ pub(crate) enum Subcommand {
         arguments: Vec<String>,
     },
 
+    /// Stop and kill real processes in random order, and prove that no promise was broken.
+    #[command(after_help = "Examples:\n  cargo xtask chaos run\n  \
+                            cargo xtask chaos run --rounds 1000 --seed 42")]
+    Chaos {
+        #[command(subcommand)]
+        action: ChaosAction,
+    },
+
     /// Install the database servers and the pooler that tests run against, and say which are there.
     ///
     /// Tests start and end their own, so nothing runs afterwards. `up` starts one of each, to try
@@ -90,6 +98,20 @@ pub(crate) enum Subcommand {
         /// Passed to `incumbent demo`
         #[arg(last = true)]
         arguments: Vec<String>,
+    },
+}
+
+/// What to shake.
+#[derive(Debug, Clone, Copy, clap::Subcommand)]
+pub(crate) enum ChaosAction {
+    /// `incumbent run`: supervisors, guards and commands; never are two commands alive at once.
+    Run {
+        /// How many rounds; each takes about a second and a half
+        #[arg(long, value_name = "N", default_value_t = 200)]
+        rounds: u64,
+        /// What the order is drawn from
+        #[arg(long, value_name = "N", default_value_t = 1)]
+        seed: u64,
     },
 }
 

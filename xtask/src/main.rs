@@ -6,12 +6,13 @@
 //! # Layout
 //! - `flags`: the command line, its help and its examples
 //! - `step`, `table`: one named thing to run; an ordered list of them
-//! - `test`, `check`, `fix`, `bench`, `sim`, `demo`: the tables, one per subcommand
+//! - `test`, `check`, `fix`, `bench`, `sim`, `chaos`, `demo`: the tables, one per subcommand
 //! - `tools`, `services`, `deny`, `links`, `markdown`, `msrv`: steps that are more than one command
 //! - `apt`, `process`, `printer`: installing packages; starting children; writing to the terminal
 
 mod apt;
 mod bench;
+mod chaos;
 mod check;
 mod demo;
 mod deny;
@@ -63,6 +64,7 @@ fn dispatch(subcommand: Subcommand) -> anyhow::Result<()> {
         }
         Subcommand::Services { action: Some(ServicesAction::Up), .. } => services::up(root),
         Subcommand::Services { install, action: None } => services::provide(install),
+        Subcommand::Chaos { action } => chaos::run(root, action),
         Subcommand::Demo { arguments } => demo::run(root, &arguments),
         Subcommand::Sim { arguments } if arguments.is_empty() => sim::table().run(root, &[]),
         Subcommand::Sim { arguments } => sim::run(root, &arguments),

@@ -9,16 +9,18 @@ use std::process::ExitCode;
 use incumbent::Error;
 use incumbent_sim::history::HistoryError;
 
+use crate::flags::HealthUsage;
+use crate::order::OrderUsage;
 use crate::settings::SettingsError;
 
 /// The codes, as `--help` shows them.
 pub(crate) const CODES: &str = "\
 Exit codes:
   0        it worked; somebody leads
-  1        nobody leads, a promise was broken, the doctor refuses the store, or what was asked for
-           did not come about
+  1        nobody leads, an order was refused, a promise was broken, the doctor refuses the
+           store, or what was asked for did not come about
   2        wrong usage or configuration
-  123      run: the leadership was lost, and --once was given
+  123      run: the leadership was lost, and --once or --on-loss exit was given
   124      run: --wait ran out before this candidate led
   125      this program failed: the store is unreachable, unfit, damaged, without tables or of
            another version
@@ -31,8 +33,8 @@ Exit codes:
 pub(crate) enum Exit {
     /// It worked.
     Ok,
-    /// Nobody leads, a promise was broken, the doctor refuses the store, or what was asked for did
-    /// not come about.
+    /// Nobody leads, an order was refused, a promise was broken, the doctor refuses the store, or what
+    /// was asked for did not come about.
     No,
     /// Wrong usage or configuration.
     Usage,
@@ -70,7 +72,8 @@ impl Exit {
 
     /// The code that an error leads to.
     pub(crate) fn of(error: &anyhow::Error) -> Exit {
-        if error.is::<SettingsError>() || error.is::<HistoryError>() {
+        let misused = error.is::<SettingsError>() || error.is::<OrderUsage>();
+        if misused || error.is::<HealthUsage>() || error.is::<HistoryError>() {
             return Exit::Usage;
         }
         match error.downcast_ref::<Error>() {
@@ -83,7 +86,7 @@ impl Exit {
                 | Error::OtherTiming { .. }
                 | Error::Refused(_),
             ) => Exit::Usage,
-            Some(Error::Order(_) | Error::Missing { .. }) => Exit::No,
+            Some(Error::Order(_) | Error::NoTerm(_) | Error::Missing { .. }) => Exit::No,
             _ => Exit::Failure,
         }
     }

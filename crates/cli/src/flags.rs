@@ -5,7 +5,6 @@
 //! Promises: a flag that was not given is `None` here, so that the configuration file can have its
 //! say.
 
-use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -17,10 +16,22 @@ use crate::span;
 
 mod bench;
 mod examples;
+mod health;
+mod orders;
+mod policy;
+mod report;
 mod rounds;
+mod run;
 
 pub(crate) use bench::{BenchArgs, BenchCommand, FailoverArgs, HostArgs};
-pub(crate) use rounds::{Label, MembersArgs, RoundFlags, label};
+pub(crate) use health::{HealthFlags, HealthUsage};
+pub(crate) use orders::{
+    ControlArgs, CordonArgs, DemoteArgs, ExplainArgs, Papers, TakeoverArgs, TransferArgs, WaitArgs,
+};
+pub(crate) use policy::{Label, PolicyFlags, label};
+pub(crate) use report::{LogFormat, ReportFlags};
+pub(crate) use rounds::{MembersArgs, RoundFlags};
+pub(crate) use run::{EnterArgs, GuardArgs, OnLoss, RestartPolicy, RunArgs};
 
 /// Leader election on the infrastructure you already run.
 ///
@@ -34,6 +45,8 @@ pub(crate) struct Flags {
     pub(crate) shared: Shared,
     #[command(flatten)]
     pub(crate) rounds: RoundFlags,
+    #[command(flatten)]
+    pub(crate) policy: PolicyFlags,
     #[command(subcommand)]
     pub(crate) command: Command,
 }
@@ -64,7 +77,7 @@ pub(crate) struct Shared {
     pub(crate) lease: Option<Duration>,
     /// What is cut from the lease for clocks that run at different rates; a tenth of it unless
     /// given.
-    #[arg(long, global = true, env = "INCUMBENT_MARGIN", hide_env_values = true, value_name = "DURATION", value_parser = span::parse)]
+    #[arg(long, global = true, env = "INCUMBENT_MARGIN", hide_env_values = true, hide_short_help = true, value_name = "DURATION", value_parser = span::parse)]
     pub(crate) margin: Option<Duration>,
     /// Whose clock says that a lease has run out.
     #[arg(
@@ -72,6 +85,7 @@ pub(crate) struct Shared {
         global = true,
         env = "INCUMBENT_EXPIRY",
         hide_env_values = true,
+        hide_short_help = true,
         value_name = "RULE"
     )]
     pub(crate) expiry: Option<ExpiryRule>,
@@ -81,6 +95,7 @@ pub(crate) struct Shared {
         global = true,
         env = "INCUMBENT_HISTORY",
         hide_env_values = true,
+        hide_short_help = true,
         value_name = "FILE"
     )]
     pub(crate) history: Option<PathBuf>,
@@ -125,21 +140,39 @@ pub(crate) enum Command {
     /// Show who leads.
     #[command(after_help = examples::STATUS)]
     Status(StatusArgs),
-    /// Show who is in line, in an election that is held by rounds.
+    /// Show who takes part, and who would be next.
     #[command(after_help = examples::MEMBERS)]
     Members(MembersArgs),
     /// Show changes as they happen.
     #[command(after_help = examples::WATCH)]
     Watch,
-    /// Show past terms: who led, from when to when, and why it changed.
+    /// Show past terms and orders: who led, from when to when, and why it changed.
     #[command(after_help = examples::HISTORY)]
     History(HistoryArgs),
+    /// Say why a candidate leads or does not.
+    #[command(after_help = examples::EXPLAIN)]
+    Explain(ExplainArgs),
+    /// Ask the leader to end its work and to hand over to a named candidate.
+    #[command(after_help = examples::TRANSFER)]
+    Transfer(TransferArgs),
+    /// End the present term, so that a new election follows.
+    #[command(after_help = examples::DEMOTE)]
+    Demote(DemoteArgs),
     /// End the present term and reserve the next one for a named candidate.
     #[command(after_help = examples::TAKEOVER)]
     Takeover(TakeoverArgs),
-    /// End the present term, so that a new election follows.
-    #[command(after_help = examples::DEMOTE)]
-    Demote(OrderArgs),
+    /// Let no new term begin; whoever leads goes on.
+    #[command(after_help = examples::PAUSE)]
+    Pause(ControlArgs),
+    /// Let terms begin again.
+    #[command(after_help = examples::RESUME)]
+    Resume(ControlArgs),
+    /// Keep a candidate from winning; if it leads, it goes on.
+    #[command(after_help = examples::CORDON)]
+    Cordon(CordonArgs),
+    /// Let a candidate win again.
+    #[command(after_help = examples::UNCORDON)]
+    Uncordon(CordonArgs),
     /// Print the tables that a database needs, or make them.
     #[command(after_help = examples::SCHEMA)]
     Schema(SchemaArgs),
@@ -172,52 +205,6 @@ pub(crate) enum Command {
     DemoWork,
 }
 
-/// What `run` takes.
-#[derive(Debug, Args)]
-pub(crate) struct RunArgs {
-    /// How long the command gets between TERM and KILL, taken from the end of the lease; a fifth of
-    /// the lease unless given, with rounds a tenth.
-    #[arg(long, env = "INCUMBENT_GRACE", hide_env_values = true, value_name = "DURATION", value_parser = span::parse)]
-    pub(crate) grace: Option<Duration>,
-    /// Exit with code 123 after the first loss instead of contending again.
-    #[arg(long)]
-    pub(crate) once: bool,
-    /// Give up with code 124 if this candidate does not lead by then.
-    #[arg(long, value_name = "DURATION", value_parser = span::parse)]
-    pub(crate) wait: Option<Duration>,
-    /// The command and its arguments.
-    #[arg(required = true, trailing_var_arg = true, value_name = "COMMAND")]
-    pub(crate) command: Vec<OsString>,
-}
-
-/// What the hidden `guard` takes.
-#[derive(Debug, Args)]
-pub(crate) struct GuardArgs {
-    /// The file descriptor on which the supervisor speaks.
-    #[arg(long = "control-fd")]
-    pub(crate) control: u32,
-    /// Milliseconds between TERM and KILL.
-    #[arg(long)]
-    pub(crate) grace_ms: u64,
-    /// What to write into the history when the command is dead.
-    #[arg(long, value_name = "JSON")]
-    pub(crate) epitaph: Option<String>,
-    /// The command and its arguments.
-    #[arg(required = true, trailing_var_arg = true)]
-    pub(crate) command: Vec<OsString>,
-}
-
-/// What the hidden `enter` takes.
-#[derive(Debug, Args)]
-pub(crate) struct EnterArgs {
-    /// The process that must outlive the command.
-    #[arg(long)]
-    pub(crate) guard: i32,
-    /// The command and its arguments.
-    #[arg(required = true, trailing_var_arg = true)]
-    pub(crate) command: Vec<OsString>,
-}
-
 /// What `status` takes.
 #[derive(Debug, Args)]
 pub(crate) struct StatusArgs {
@@ -232,33 +219,9 @@ pub(crate) struct StatusArgs {
 /// What `history` takes.
 #[derive(Debug, Args)]
 pub(crate) struct HistoryArgs {
-    /// At most so many terms, newest first.
-    #[arg(long, default_value_t = 20, value_name = "N")]
+    /// At most so many terms, newest first, and the orders that came between them.
+    #[arg(long, default_value_t = 20, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) limit: u32,
-}
-
-/// What every order takes.
-#[derive(Debug, Args)]
-pub(crate) struct OrderArgs {
-    /// Why; kept in the history of the election.
-    #[arg(long, value_name = "TEXT")]
-    pub(crate) reason: Option<String>,
-    /// Only if this is the present term, so that the order cannot hit a successor.
-    #[arg(long, value_name = "N")]
-    pub(crate) term: Option<u64>,
-    /// Wait until somebody leads in a later term; exit with code 1 if nobody does by then.
-    #[arg(long, value_name = "DURATION", value_parser = span::parse)]
-    pub(crate) wait_for: Option<Duration>,
-}
-
-/// What `takeover` takes.
-#[derive(Debug, Args)]
-pub(crate) struct TakeoverArgs {
-    /// The candidate that is to lead next.
-    #[arg(value_name = "NAME")]
-    pub(crate) successor: String,
-    #[command(flatten)]
-    pub(crate) order: OrderArgs,
 }
 
 /// What `schema` takes.

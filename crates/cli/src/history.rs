@@ -1,9 +1,10 @@
-//! Past terms: who led, from when to when, and why it changed.
+//! Past terms: who led, from when to when, why it changed, and what operators ordered.
 //!
 //! Assumes: the store keeps them.
-//! Promises: newest first; a term that goes on has no end.
+//! Promises: newest first; a term that goes on has no end. An order stands with the term in which it
+//! was given, with who gave it and why.
 
-use incumbent::TermRecord;
+use incumbent::{OrderRecord, TermRecord};
 use serde::Serialize;
 
 use crate::exit::Exit;
@@ -21,20 +22,27 @@ pub(crate) async fn history(
 ) -> anyhow::Result<Exit> {
     let backend = settings.open_existing().await?;
     let terms = backend.terms(&settings.election, args.limit).await?;
+    let orders = backend.orders(&settings.election, ORDERS_MOST).await?;
     let now = backend.status(&settings.election).await?.now;
     backend.close().await;
-    let faces = terms.iter().map(|term| Face::of(term, now));
+    let faces = terms.iter().map(|term| Face::of(term, &orders, now));
     if printer.json() {
         printer.value(&faces.collect::<Vec<_>>())?;
     } else if terms.is_empty() {
         printer.line(format!("nobody ever led {} here", settings.election))?;
     } else {
         let mut table = Table::new(HEAD);
-        faces.for_each(|face| table.row(face.row()));
+        for face in faces {
+            face.orders.iter().for_each(|order| table.row(order.row()));
+            table.row(face.row());
+        }
         printer.line(table)?;
     }
-    Ok(Exit::Ok)
+    Ok(if terms.is_empty() { Exit::No } else { Exit::Ok })
 }
+
+/// As many orders as a store keeps.
+const ORDERS_MOST: u32 = 1_000;
 
 const HEAD: [&str; 9] =
     ["TERM", "LEADER", "BEGAN", "ENDED", "LED FOR", "OPENED BY", "ENDED BY", "ACTOR", "NOTE"];
@@ -55,6 +63,8 @@ struct Face<'a> {
     ending: Option<&'a str>,
     actor: Option<&'a str>,
     note: Option<&'a str>,
+    /// What operators ordered in this term, newest first.
+    orders: Vec<OrderFace<'a>>,
     #[serde(skip)]
     record: &'a TermRecord,
     #[serde(skip)]
@@ -62,7 +72,8 @@ struct Face<'a> {
 }
 
 impl<'a> Face<'a> {
-    fn of(record: &'a TermRecord, now: incumbent::StoreTime) -> Self {
+    fn of(record: &'a TermRecord, orders: &'a [OrderRecord], now: incumbent::StoreTime) -> Self {
+        let orders = orders.iter().filter(|order| order.term == record.term);
         let led_for = record.ended.unwrap_or(now).since(record.began);
         Face {
             term: record.term.get(),
@@ -75,6 +86,7 @@ impl<'a> Face<'a> {
             ending: record.ending.as_deref(),
             actor: record.actor.as_deref(),
             note: record.note.as_deref(),
+            orders: orders.map(OrderFace::of).collect(),
             record,
             led_for,
         }
@@ -82,7 +94,6 @@ impl<'a> Face<'a> {
 
     /// The same for people.
     fn row(&self) -> [String; 9] {
-        let or_dash = |text: Option<&str>| text.unwrap_or("-").replace(char::is_control, " ");
         [
             self.term.to_string(),
             self.leader.to_owned(),
@@ -95,4 +106,51 @@ impl<'a> Face<'a> {
             or_dash(self.note),
         ]
     }
+}
+
+/// An order as programs read it.
+#[derive(Debug, Serialize)]
+struct OrderFace<'a> {
+    order: &'a str,
+    /// Whom it named.
+    candidate: Option<&'a str>,
+    at: String,
+    actor: &'a str,
+    reason: Option<&'a str>,
+    #[serde(skip)]
+    record: &'a OrderRecord,
+}
+
+impl<'a> OrderFace<'a> {
+    fn of(record: &'a OrderRecord) -> Self {
+        OrderFace {
+            order: &record.verb,
+            candidate: record.subject.as_deref(),
+            at: moment::rfc3339(record.at),
+            actor: &record.actor,
+            reason: record.reason.as_deref(),
+            record,
+        }
+    }
+
+    /// The same for people.
+    fn row(&self) -> [String; 9] {
+        let subject = self.candidate.map(|name| format!(" {name}")).unwrap_or_default();
+        let none = String::new;
+        [
+            "order".to_owned(),
+            format!("{}{subject}", self.order),
+            moment::show(self.record.at),
+            none(),
+            none(),
+            none(),
+            none(),
+            or_dash(Some(self.actor)),
+            or_dash(self.reason),
+        ]
+    }
+}
+
+fn or_dash(text: Option<&str>) -> String {
+    text.unwrap_or("-").replace(char::is_control, " ")
 }

@@ -6,10 +6,12 @@
 
 mod audit;
 mod bench;
+mod board;
 mod completions;
 mod demo;
 mod doctor;
 mod exit;
+mod explain;
 mod flags;
 mod history;
 mod members;
@@ -23,6 +25,7 @@ mod signal;
 mod span;
 mod status;
 mod table;
+mod trace;
 mod watch;
 mod wrap;
 
@@ -35,14 +38,15 @@ use crate::exit::Exit;
 use crate::flags::{Command, Flags};
 use crate::printer::Printer;
 use crate::settings::Settings;
+use crate::trace::Trace;
 
 fn main() -> ExitCode {
     let flags = match Flags::try_parse() {
         Ok(flags) => flags,
-        Err(page) => return explain(&page).into(),
+        Err(page) => return show(&page).into(),
     };
     let printer = Printer::new(flags.shared.json);
-    trace(flags.shared.verbose);
+    let trace = Trace::begin(&flags);
     let ended = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .worker_threads(2)
@@ -50,6 +54,7 @@ fn main() -> ExitCode {
         .map_err(anyhow::Error::from)
         .and_then(|runtime| runtime.block_on(dispatch(flags, &printer)));
     let exit = conclude(ended, &printer);
+    trace.end();
     if exit == Exit::Overdue {
         run::guard::sign_off();
     }
@@ -61,11 +66,17 @@ async fn dispatch(flags: Flags, printer: &Printer) -> anyhow::Result<Exit> {
     match flags.command {
         Command::Run(args) => run::run(&settings?, printer, args).await,
         Command::Status(args) => status::status(&settings?, printer, &args).await,
-        Command::Members(_) => members::members(&settings?, printer).await,
+        Command::Members(args) => members::members(&settings?, printer, &args).await,
         Command::Watch => watch::watch(&settings?, printer).await,
         Command::History(args) => history::history(&settings?, printer, &args).await,
-        Command::Takeover(args) => order::takeover(&settings?, printer, &args).await,
+        Command::Explain(args) => explain::explain(&settings?, printer, &args).await,
+        Command::Transfer(args) => order::transfer(&settings?, printer, &args).await,
         Command::Demote(args) => order::demote(&settings?, printer, &args).await,
+        Command::Takeover(args) => order::takeover(&settings?, printer, &args).await,
+        Command::Pause(args) => order::pause(&settings?, printer, &args).await,
+        Command::Resume(args) => order::resume(&settings?, printer, &args).await,
+        Command::Cordon(args) => order::cordon(&settings?, printer, &args).await,
+        Command::Uncordon(args) => order::uncordon(&settings?, printer, &args).await,
         Command::Schema(args) => schema::schema(&settings?, printer, &args).await,
         Command::Doctor => doctor::doctor(&settings?, printer).await,
         Command::Demo(args) => demo::demo(&settings?, printer, &args).await,
@@ -91,7 +102,7 @@ fn conclude(ended: anyhow::Result<Exit>, printer: &Printer) -> Exit {
 }
 
 /// Shows a help page, or what is wrong with the command line.
-fn explain(page: &clap::Error) -> Exit {
+fn show(page: &clap::Error) -> Exit {
     let ours = std::env::args_os().take_while(|word| word != "--");
     let printer = Printer::new(ours.into_iter().any(|word| word == "--json"));
     let exit = if page.use_stderr() { Exit::Usage } else { Exit::Ok };
@@ -103,17 +114,4 @@ fn went_away(error: &anyhow::Error) -> bool {
     error
         .downcast_ref::<std::io::Error>()
         .is_some_and(|error| error.kind() == ErrorKind::BrokenPipe)
-}
-
-fn trace(verbose: u8) {
-    use tracing_subscriber::EnvFilter;
-    // What a driver has to say is for those who look for trouble.
-    let filter = match verbose {
-        0 => "warn,sqlx=off",
-        1 => "info,sqlx=off",
-        2 => "debug",
-        _ => "trace",
-    };
-    let to_stderr = tracing_subscriber::fmt().with_writer(std::io::stderr).with_ansi(false);
-    to_stderr.with_env_filter(EnvFilter::new(filter)).init();
 }

@@ -1,37 +1,61 @@
-//! Who is in line?
+//! Who takes part, and who would be next?
+//!
+//! | file | what |
+//! |---|---|
+//! | [`row`] | one who takes part |
 //!
 //! Assumes: nothing; looking takes no lock and changes nothing.
-//! Promises: everybody on the roster, first in line first; what is said about them is by the store's
-//! own knowledge and clock, which decides nothing. An election without a roster is said to have none.
+//! Promises: everybody who takes part, on request who did within a day, by either protocol; by rounds with the
+//! place in line of each, first in line first. What is said about them is by the store's own knowledge
+//! and clock, which decides nothing.
 
-use std::collections::BTreeMap;
+mod row;
+
 use std::time::Duration;
 
-use incumbent::{Member, Protocol, Roster, Status};
+use incumbent::{Protocol, Roster, Status};
 use serde::Serialize;
 
+use self::row::Row;
 use crate::exit::Exit;
+use crate::flags::MembersArgs;
 use crate::printer::Printer;
 use crate::settings::{Settings, protocol_of};
 use crate::table::Table;
 use crate::{moment, span};
 
-/// Shows the roster of an election.
-pub(crate) async fn members(settings: &Settings, printer: &Printer) -> anyhow::Result<Exit> {
+/// Shows everybody who takes part in an election.
+pub(crate) async fn members(
+    settings: &Settings,
+    printer: &Printer,
+    args: &MembersArgs,
+) -> anyhow::Result<Exit> {
     let backend = settings.open_existing().await?;
     let status = backend.status(&settings.election).await?;
-    let roster = backend.members(&settings.election).await?;
+    let mut roster = backend.members(&settings.election).await?;
+    let peers = backend.candidates(&settings.election).await?;
     backend.close().await;
-    let protocol = protocol(&status, &roster);
-    if printer.json() {
-        printer.value(&Face::of(&roster, protocol))?;
-    } else if protocol == Some(Protocol::Rounds) {
-        printer.line(page(&roster))?;
-    } else {
-        printer.line(absence(settings, protocol))?;
+    let protocol = protocol(&status, &roster).or((!peers.is_empty()).then_some(Protocol::Lease));
+    if protocol != Some(Protocol::Rounds) {
+        // What is left over from another time is nobody's roster.
+        roster.members.clear();
+        (roster.pace, roster.pacing) = (None, None);
     }
-    let led = protocol == Some(Protocol::Rounds) && roster.leader().is_some();
-    Ok(if led { Exit::Ok } else { Exit::No })
+    let mut rows = row::rows(&status, &roster, &peers);
+    let everybody = rows.len();
+    rows.retain(|row| args.gone || !row.is_gone());
+    let gone = everybody - rows.len();
+    if printer.json() {
+        printer.value(&Face::of(&status, &roster, protocol, &rows, gone))?;
+    } else if protocol.is_none() {
+        printer.line(format!("no election named {} was ever held here", settings.election))?;
+    } else {
+        printer.line(page(&status, &roster, &rows))?;
+        if gone > 0 {
+            printer.line(format!("{gone} more left or were not heard of: --gone shows them"))?;
+        }
+    }
+    Ok(if status.leader().is_some() { Exit::Ok } else { Exit::No })
 }
 
 /// How the election is held; `None` if nobody ever contended in it. What the last leader kept is
@@ -41,27 +65,20 @@ pub(crate) fn protocol(status: &Status, roster: &Roster) -> Option<Protocol> {
     kept.or(roster.pacing.map(|_| Protocol::Rounds))
 }
 
-fn absence(settings: &Settings, protocol: Option<Protocol>) -> String {
-    match protocol {
-        None => format!("no election named {} was ever held here", settings.election),
-        Some(_) => "this election is held by lease: it has no roster; use --protocol rounds".into(),
-    }
-}
-
-/// A roster as programs read it.
+/// Everybody as programs read it.
 #[derive(Debug, Serialize)]
 struct Face<'a> {
     election: &'a str,
-    /// `rounds`; `lease` if there is no roster; null if the election was never held.
+    /// `rounds` or `lease`; null if the election was never held.
     protocol: Option<&'static str>,
     /// As in `status`.
     state: &'static str,
     /// Who may be leading; null if nobody may.
     leader: Option<&'a str>,
     term: Option<u64>,
-    /// Who is next in line.
+    /// Who is next in line, or would be preferred.
     second: Option<&'a str>,
-    /// Seconds; also the spans that follow.
+    /// Seconds; also the spans that follow. Null without a roster.
     round_time: Option<f64>,
     /// The shorter round time that is announced.
     next_round_time: Option<f64>,
@@ -70,42 +87,33 @@ struct Face<'a> {
     round_cap: Option<f64>,
     lease: Option<f64>,
     margin: Option<f64>,
-    members: Vec<Row<'a>>,
+    members: Vec<row::Face<'a>>,
+    /// How many are not shown, because they left or were not heard of.
+    gone: usize,
     /// The store's clock.
     now: String,
 }
 
-/// A candidate in line, as programs read it.
-#[derive(Debug, Serialize)]
-struct Row<'a> {
-    id: u64,
-    name: &'a str,
-    incarnation: String,
-    /// `leader`, `second`, `waiting`, `overdue` or `died`.
-    position: &'static str,
-    address: Option<&'a str>,
-    labels: BTreeMap<&'a str, &'a str>,
-    /// Seconds since it was last heard of.
-    idle: f64,
-    joined: String,
-}
-
 impl<'a> Face<'a> {
-    fn of(roster: &'a Roster, protocol: Option<Protocol>) -> Face<'a> {
-        // What is left over from another time is nobody's roster.
-        let by_rounds = protocol == Some(Protocol::Rounds);
-        let (pacing, pace) = (roster.pacing.filter(|_| by_rounds), roster.pace);
-        let pace = pace.filter(|_| by_rounds);
-        let rules = pacing.zip(pace).map(|(pacing, pace)| pacing.rules_at(pace.round));
+    fn of(
+        status: &'a Status,
+        roster: &'a Roster,
+        protocol: Option<Protocol>,
+        rows: &[Row<'a>],
+        gone: usize,
+    ) -> Face<'a> {
+        let (pacing, pace) = (roster.pacing, roster.pace);
+        let paced = pacing.zip(pace).map(|(pacing, pace)| pacing.rules_at(pace.round));
+        let rules = paced.or(status.record.as_ref().map(|record| record.rules));
         let seconds = |span: Duration| span.as_secs_f64();
-        let members = roster.members.iter().filter(|_| by_rounds);
+        let leader = status.leader();
         Face {
-            election: roster.election.as_str(),
+            election: status.election.as_str(),
             protocol: protocol.map(Protocol::as_str),
-            state: roster.sight.word(),
-            leader: roster.leader().map(|leader| leader.id.name.as_str()),
-            term: roster.leader().map(|leader| leader.term.get()),
-            second: roster.second().filter(|_| by_rounds).map(|it| it.candidate.name.as_str()),
+            state: status.sight.word(),
+            leader: leader.map(|leader| leader.id.name.as_str()),
+            term: leader.map(|leader| leader.term.get()),
+            second: rows.iter().find(|row| row.next).map(|row| row.who.name.as_str()),
             round_time: pace.map(|pace| seconds(pace.round)),
             next_round_time: pace.and_then(|pace| pace.next).map(seconds),
             round_limit: pacing.map(|pacing| pacing.round_limit()),
@@ -113,49 +121,43 @@ impl<'a> Face<'a> {
             round_cap: pacing.map(|pacing| seconds(pacing.cap())),
             lease: rules.map(|rules| seconds(rules.lease())),
             margin: rules.map(|rules| seconds(rules.margin())),
-            members: members.map(Row::of).collect(),
-            now: moment::rfc3339(roster.now),
+            members: rows.iter().map(Row::face).collect(),
+            gone,
+            now: moment::rfc3339(status.now),
         }
     }
 }
 
-impl<'a> Row<'a> {
-    fn of(member: &'a Member) -> Row<'a> {
-        Row {
-            id: member.id.get(),
-            name: member.candidate.name.as_str(),
-            incarnation: member.candidate.incarnation.to_string(),
-            position: member.position.as_str(),
-            address: member.address.as_deref(),
-            labels: member.labels.iter().map(|(key, value)| (&key[..], &value[..])).collect(),
-            idle: member.idle.as_secs_f64(),
-            joined: moment::rfc3339(member.joined),
-        }
-    }
-}
+const HEAD: [&str; 9] =
+    ["ID", "NAME", "POSITION", "SAYS", "PRIORITY", "ADDRESS", "LABELS", "IDLE", "JOINED"];
 
-/// A roster, for people.
-fn page(roster: &Roster) -> String {
-    let leads = match roster.leader() {
+/// Everybody, for people.
+fn page(status: &Status, roster: &Roster, rows: &[Row<'_>]) -> String {
+    let leads = match status.leader() {
         Some(leader) => format!("{} leads, term {}", leader.id.name, leader.term),
         None => "nobody leads".to_owned(),
     };
-    let head = format!("{}: {leads}{}", roster.election, pace(roster));
-    if roster.members.is_empty() {
-        return format!("{head}\nnobody is in line");
+    let paused = status.controls.paused.as_ref().map_or("", |_| "; paused");
+    let head = format!("{}: {leads}{paused}{}", status.election, pace(roster));
+    if rows.is_empty() {
+        let nobody =
+            if roster.pacing.is_some() { "nobody is in line" } else { "nobody takes part" };
+        return format!("{head}\n{nobody}");
     }
-    let mut table = Table::new(["ID", "NAME", "POSITION", "ADDRESS", "LABELS", "IDLE", "JOINED"]);
-    for member in &roster.members {
-        let labels = member.labels.iter().map(|(key, value)| format!("{key}={value}"));
+    let mut table = Table::new(HEAD);
+    for row in rows {
+        let labels = row.labels().iter().map(|(key, value)| format!("{key}={value}"));
         let labels = Some(labels.collect::<Vec<_>>().join(",")).filter(|text| !text.is_empty());
         table.row([
-            member.id.to_string(),
-            member.candidate.name.to_string(),
-            member.position.as_str().to_owned(),
-            or_dash(member.address.as_deref()),
+            row.id().map_or_else(|| "-".to_owned(), |id| id.to_string()),
+            row.who.name.to_string(),
+            row.position().to_owned(),
+            row.says(),
+            row.priority().to_string(),
+            or_dash(row.address()),
             or_dash(labels.as_deref()),
-            span::show(member.idle),
-            moment::show(member.joined),
+            span::show(row.idle()),
+            moment::show(row.joined()),
         ]);
     }
     format!("{head}\n{table}")

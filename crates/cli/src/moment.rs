@@ -3,13 +3,18 @@
 //! Assumes: the store's clock is a wall clock.
 //! Promises: always UTC; RFC 3339 for programs.
 
-use incumbent::StoreTime;
+use incumbent::{StoreTime, Transfer};
 use jiff::Timestamp;
 
 /// The wall clock of this host.
 pub(crate) fn now() -> StoreTime {
     let micros = Timestamp::now().as_microsecond();
     StoreTime::from_micros(u64::try_from(micros).unwrap_or(0))
+}
+
+/// When a leader that is asked to hand over has let go at the latest.
+pub(crate) const fn end_of(transfer: &Transfer) -> StoreTime {
+    StoreTime::from_micros(transfer.by.at.as_micros().saturating_add(transfer.drain_us))
 }
 
 /// For programs: RFC 3339 with microseconds.

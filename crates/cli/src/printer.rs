@@ -88,6 +88,15 @@ impl Printer {
         let _ = io::stderr().lock().write_all(line.as_bytes());
     }
 
+    /// Asks a person, on standard error, and hears yes or no on standard input. Anything but yes is no.
+    #[expect(clippy::unused_self, reason = "whoever prints must hold the printer")]
+    pub(crate) fn asks(&self, words: impl Display, question: &str) -> io::Result<bool> {
+        io::stderr().lock().write_all(format!("{words}\n{question} ").as_bytes())?;
+        let mut answer = String::new();
+        io::stdin().read_line(&mut answer)?;
+        Ok(["y", "yes"].contains(&answer.trim().to_lowercase().as_str()))
+    }
+
     /// Why the program fails, to standard error.
     pub(crate) fn error(&self, error: &anyhow::Error) {
         let trouble = Trouble::of(error);

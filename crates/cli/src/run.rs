@@ -1,32 +1,43 @@
 //! `incumbent run -- CMD`: the command runs while this candidate leads, and is dead before anybody
 //! else does.
 //!
-//! Assumes: the command does not leave its process group; what does, is out of reach (its token is
-//! not).
-//! Promises: the command ends before the lease; on TERM or Ctrl-C it ends first, while the lease is
-//! still renewed, and only then is the leadership let go of. Standard output is the command's
-//! alone.
+//! Assumes: the work descends from the command; what another service does on its behalf is out of
+//! reach (its token is not).
+//! Promises: the command and everything below it end before the lease; on TERM or Ctrl-C they end
+//! first, while the lease is still renewed, and only then is the leadership let go of. Standard
+//! output is the command's alone.
 //!
 //! Three processes stand in a row, each ready for the death of the one before: the supervisor (this
 //! file), the [`guard`] and the command, which begins as [`stage`].
 
 mod control;
 mod epitaph;
+mod field;
 pub(crate) mod guard;
+mod kin;
 mod ladder;
+pub(crate) mod lookout;
+mod restart;
+mod shift;
+mod signals;
 pub(crate) mod stage;
+mod voice;
 pub(crate) mod ward;
 
 use std::path::Path;
-use std::process::ExitStatus;
+use std::pin::pin;
 use std::time::Duration;
 
-use incumbent::{Election, Leadership, Reason, lease_clock_nanos};
+use anyhow::Context;
+use incumbent::{CandidateId, Leadership};
 use serde::Serialize;
-use tokio::signal::unix::{Signal, SignalKind, signal};
 
-use self::epitaph::Epitaph;
-use self::ward::Ward;
+use self::field::{Field, Won};
+use self::lookout::{Lookout, News};
+use self::shift::{End, Shift};
+use self::signals::Signals;
+use self::voice::Voice;
+use crate::board::Board;
 use crate::exit::Exit;
 use crate::flags::RunArgs;
 use crate::printer::Printer;
@@ -38,195 +49,150 @@ pub(crate) async fn run(
     printer: &Printer,
     args: RunArgs,
 ) -> anyhow::Result<Exit> {
+    field::names(&settings.election, args.slots)?;
+    let health = args.health.checked()?;
     let grace = settings.grace();
     let config = settings.config.clone().grace(grace);
     let mut signals = Signals::listen()?;
+    let board = board(settings, printer).await?;
+    // What a killed guard leaves behind comes to this process.
+    kin::adopt().context("cannot adopt what the command leaves behind")?;
     let backend = settings.open(&config).await?;
-    let election = backend.election(&settings.election).await?;
+    if let Some((probe, rules)) = health {
+        backend.bind_health(probe, rules)?;
+    }
+    let field = Field::enter(&backend, &settings.election, args.slots).await?;
+    let me = backend.candidate();
+    let mut lookout = Lookout::new(me.clone(), field.observe()?);
+    if let Some(board) = board {
+        board.serve(field.pulses().await?, lookout.obstacle());
+    }
     let history = settings.history.as_deref();
-    let supervisor = Supervisor { printer, args: &args, election: &election, grace, history };
-    let result = supervisor.supervise(&mut signals).await;
+    let supervisor = Supervisor { printer, args: &args, field: &field, me, grace, history };
+    let result = supervisor.supervise(&mut signals, &mut lookout).await;
+    drop((field, lookout));
     backend.close().await;
     result
+}
+
+/// Opens the board for metrics, if one is wanted, and says where it is.
+async fn board(settings: &Settings, printer: &Printer) -> anyhow::Result<Option<Board>> {
+    let Some(address) = settings.metrics else {
+        return Ok(None);
+    };
+    let board = Board::open(address).await?;
+    let url = format!("http://{}/metrics", board.address());
+    printer.event(format!("serves metrics on {url}"), &Serving { event: "serving", url: &url });
+    Ok(Some(board))
+}
+
+/// Where metrics are, as programs read it.
+#[derive(Debug, Serialize)]
+struct Serving<'a> {
+    event: &'static str,
+    url: &'a str,
 }
 
 struct Supervisor<'a> {
     printer: &'a Printer,
     args: &'a RunArgs,
-    election: &'a Election,
+    field: &'a Field,
+    me: &'a CandidateId,
     grace: Duration,
     history: Option<&'a Path>,
 }
 
-/// How the command ended under one leadership.
-enum End {
-    /// By itself, or because this program was asked to stop.
-    Done(ExitStatus),
-    /// Because the leadership was lost.
-    Lost(Reason),
-}
-
 impl Supervisor<'_> {
-    async fn supervise(&self, signals: &mut Signals) -> anyhow::Result<Exit> {
-        self.say("contending", None, &format!("contends for {}", self.election.name()));
+    async fn supervise(
+        &self,
+        signals: &mut Signals,
+        lookout: &mut Lookout,
+    ) -> anyhow::Result<Exit> {
+        let voice = self.voice(self.field.base(), None);
+        voice.say("contending", &format!("contends for {}", self.field.describe()));
         loop {
-            let leadership = tokio::select! {
-                won = self.election.campaign() => won?,
-                code = signals.next() => return Ok(Exit::Child(code)),
-                () = pause(self.args.wait) => {
-                    self.say("gave up", None, "somebody else led all the while");
-                    return Ok(Exit::WaitOver);
-                }
+            let won = match self.contend(signals, lookout).await? {
+                Ok(won) => won,
+                Err(exit) => return Ok(exit),
             };
-            let term = Some(leadership.term().get());
-            self.say("leading", term, &format!("leads {}", self.election.name()));
-            let end = self.work(&leadership, signals).await;
-            leadership.work_ended();
-            if let Err(error) = leadership.resign().await {
-                self.say("unsettled", term, &format!("the store was not told: {error}"));
-            }
-            match end? {
-                End::Done(status) => {
-                    let code = if guard::is_overdue(status) { 143 } else { guard::code(status) };
-                    self.say("resigned", term, &format!("the command ended with code {code}"));
-                    return Ok(Exit::Child(code));
-                }
-                End::Lost(reason) => {
-                    self.say("lost", term, &format!("{reason}; the command is dead"));
-                }
-            }
-            if self.args.once {
-                return Ok(Exit::Lost);
+            if let Some(exit) = self.lead(won, signals).await? {
+                return Ok(exit);
             }
         }
     }
 
-    /// Runs the command under this leadership; returns when it is dead.
-    async fn work(&self, leadership: &Leadership, signals: &mut Signals) -> anyhow::Result<End> {
-        let term = Some(leadership.term().get());
-        let me = self.election.backend().candidate();
-        let epitaph = self.history.map(|file| Epitaph::of(leadership, me, file));
-        leadership.work_began();
-        let mut ward = Ward::start(leadership, me, self.grace, epitaph, &self.args.command)?;
-        let mut until = leadership.valid_until_nanos();
-        let mut lost = None;
-        let (mut asked, mut killed) = (false, false);
+    /// Waits to win, and tells what keeps it from contending; or how the program ends instead.
+    async fn contend(
+        &self,
+        signals: &mut Signals,
+        lookout: &mut Lookout,
+    ) -> anyhow::Result<Result<Won, Exit>> {
+        let voice = self.voice(self.field.base(), None);
+        let (mut win, mut over) = (pin!(self.field.win()), pin!(pause(self.args.wait)));
         loop {
             tokio::select! {
-                status = ward.ended() => {
-                    let status = status?;
-                    // The guard may have ended it before this process, stopped meanwhile, heard of
-                    // its loss; or just before a renewal that came too late.
-                    let unheard = (killed || guard::is_overdue(status)).then_some(Reason::Ending);
-                    let lost = lost.or_else(|| leadership.reason()).or(unheard);
-                    return Ok(lost.filter(|_| !asked).map_or(End::Done(status), End::Lost));
+                won = &mut win => return Ok(Ok(won?)),
+                code = signals.next() => return Ok(Err(Exit::Child(code))),
+                () = &mut over => {
+                    voice.say("gave up", &lookout.verdict());
+                    return Ok(Err(Exit::WaitOver));
                 }
-                () = leadership.extended(), if lost.is_none() => {
-                    until = leadership.valid_until_nanos();
-                    ward.extend(leadership);
-                }
-                reason = leadership.lost(), if lost.is_none() => {
-                    lost = Some(reason);
-                    self.say("losing", term, &format!("{reason}; stopping the command"));
-                    ward.stop();
-                }
-                // The guard should have done it by then. It may be stopped or starved.
-                () = pause_until(self.last_moment(until)), if !killed => {
-                    killed = true;
-                    ward.kill();
-                }
-                _ = signals.next() => {
-                    if std::mem::replace(&mut asked, true) {
-                        ward.kill();
-                    } else {
-                        self.say("stopping", term, "stops the command, then lets go");
-                        ward.stop();
+                news = lookout.next() => match news {
+                    News::Hindered(why) => voice.say("not contending", &why),
+                    News::Contends => {
+                        let text = format!("contends for {} now", self.field.describe());
+                        voice.say("contending", &text);
                     }
-                }
+                    News::Twin(who) => {
+                        let text = format!("another live process has the same name: {who}");
+                        voice.say("twin", &text);
+                    }
+                },
             }
         }
     }
 
-    /// When the lease that was last heard of is all but over.
-    fn last_moment(&self, until: u64) -> u64 {
-        let spare = u64::try_from((self.grace / 16).as_nanos()).unwrap_or(0);
-        until.saturating_sub(spare)
-    }
-
-    fn say(&self, event: &'static str, term: Option<u64>, text: &str) {
-        let candidate = &self.election.backend().candidate().name;
-        let words = match term {
-            Some(term) => format!("{candidate}: {event} (term {term}): {text}"),
-            None => format!("{candidate}: {event}: {text}"),
-        };
-        let election = self.election.name().as_str();
-        let candidate = candidate.as_str();
-        self.printer.event(words, &Transition { event, election, candidate, term, text });
-    }
-}
-
-/// A transition as programs read it.
-#[derive(Debug, Serialize)]
-struct Transition<'a> {
-    event: &'static str,
-    election: &'a str,
-    candidate: &'a str,
-    term: Option<u64>,
-    text: &'a str,
-}
-
-/// The signals that ask the program to end.
-struct Signals {
-    terminate: Signal,
-    interrupt: Signal,
-    /// Not if it was ignored from the start, as `nohup` asks.
-    hangup: Option<Signal>,
-}
-
-impl Signals {
-    fn listen() -> std::io::Result<Self> {
-        Ok(Signals {
-            terminate: signal(SignalKind::terminate())?,
-            interrupt: signal(SignalKind::interrupt())?,
-            hangup: if is_hangup_ignored() { None } else { Some(signal(SignalKind::hangup())?) },
-        })
-    }
-
-    /// The next one, as the exit code that a shell would show for it.
-    async fn next(&mut self) -> u8 {
-        tokio::select! {
-            _ = self.terminate.recv() => 143,
-            _ = self.interrupt.recv() => 130,
-            () = heard(self.hangup.as_mut()) => 129,
+    /// Works under this leadership and lets go of it; `None` if the candidate contends again.
+    async fn lead(&self, won: Won, signals: &mut Signals) -> anyhow::Result<Option<Exit>> {
+        let Won { leadership, slot } = won;
+        let election = leadership.election().clone();
+        let voice = self.voice(election.as_str(), Some(leadership.term().get()));
+        voice.say("leading", &format!("leads {election}"));
+        let Supervisor { args, me, grace, history, .. } = *self;
+        let shift = Shift { voice, args, leadership: &leadership, slot, me, grace, history };
+        let end = shift.work(signals).await;
+        let next = next_term(&leadership);
+        if let Err(error) = leadership.resign().await {
+            voice.say("unsettled", &format!("the store was not told: {error}"));
+        }
+        match end? {
+            End::Done(code) => {
+                voice.say("resigned", &format!("the command ended with code {code}"));
+                Ok(Some(Exit::Child(code)))
+            }
+            End::HandedOver => {
+                voice.say("handed over", &format!("the command is dead, {next}"));
+                Ok(self.args.ends_with_a_loss().then_some(Exit::Lost))
+            }
+            End::Lost(reason) => {
+                voice.say("lost", &format!("{reason}; the command is dead"));
+                Ok(self.args.ends_with_a_loss().then_some(Exit::Lost))
+            }
         }
     }
-}
 
-async fn heard(signal: Option<&mut Signal>) {
-    match signal {
-        Some(signal) => drop(signal.recv().await),
-        None => std::future::pending().await,
+    fn voice<'a>(&'a self, election: &'a str, term: Option<u64>) -> Voice<'a> {
+        Voice { printer: self.printer, candidate: self.me.name.as_str(), election, term }
     }
 }
 
-/// Whether this process was started with HUP ignored. The kernel's page about it is the only safe way
-/// to ask.
-fn is_hangup_ignored() -> bool {
-    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
-    mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok())
-        .is_some_and(|mask| mask & 1 == 1)
-}
-
-/// Sleeps, by the lease clock, in naps short enough to notice that the machine slept meanwhile.
-async fn pause_until(at: u64) {
-    loop {
-        let left = Duration::from_nanos(at.saturating_sub(lease_clock_nanos()));
-        if left.is_zero() {
-            return;
-        }
-        tokio::time::sleep(left.min(Duration::from_millis(250))).await;
-    }
+/// What becomes of the term after one that is handed over.
+fn next_term(leadership: &Leadership) -> String {
+    let heir = leadership.handover().and_then(|handover| handover.to);
+    heir.map_or_else(
+        || "and the leadership was let go of".to_owned(),
+        |heir| format!("and the next term is reserved for {heir}"),
+    )
 }
 
 async fn pause(span: Option<Duration>) {

@@ -4,6 +4,7 @@
 //! Promises: flag, then environment, then file, then default; every value is checked before
 //! anything is opened.
 
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -15,6 +16,7 @@ use crate::flags::{Command, Flags, RoundFlags, Shared};
 
 mod file;
 mod folder;
+mod policy;
 
 /// The election that is meant unless another one is named.
 const DEFAULT_ELECTION: &str = "default";
@@ -34,8 +36,12 @@ pub(crate) struct Settings {
     pub(crate) history: Option<PathBuf>,
     /// What all candidates agree on.
     rules: Rules,
+    /// How long work may take to end when its leader is asked to hand over.
+    pub(crate) drain: Duration,
     /// How long a command gets between TERM and KILL, if it was said.
     grace: Option<Duration>,
+    /// Where to serve metrics.
+    pub(crate) metrics: Option<SocketAddr>,
     /// The folder of the default database, to be made before it is first used.
     home: Option<PathBuf>,
 }
@@ -62,6 +68,9 @@ pub(crate) enum SettingsError {
     /// Nobody said where elections are, and there is no home folder.
     #[error("there is no home folder to keep elections in ({0}): say where they are with --url")]
     Homeless(String),
+    /// Terms are protected from a preemption that nobody asked for.
+    #[error("a hold-down is for preemption: say --preempt-after too")]
+    HoldDown,
 }
 
 impl Settings {
@@ -85,9 +94,15 @@ impl Settings {
             Command::Run(args) => args.grace.or(file.grace),
             _ => file.grace,
         };
+        let metrics = match &flags.command {
+            Command::Run(args) => args.report.metrics.or(file.metrics),
+            _ => None,
+        };
         let history = shared.history.clone().or(file.history.take());
-        let rounds = flags.rounds.clone();
-        let onlooker = with(configured(shared, rounds, file), grace, Config::grace);
+        let policy = policy::merge(flags.policy.clone(), &mut file);
+        let drain = policy.drain.unwrap_or(incumbent::DEFAULT_DRAIN);
+        let config = configured(shared, &flags.rounds, file);
+        let onlooker = with(policy::configured(config, policy)?, grace, Config::grace);
         // The demo has a store of its own, for which this URL has no say.
         let onlooker = match &flags.command {
             Command::Demo(_) => onlooker,
@@ -96,7 +111,18 @@ impl Settings {
         let rules = *onlooker.timing()?.rules();
         onlooker.candidate_name()?;
         let config = with(onlooker.clone(), history.as_ref(), Config::history);
-        Ok(Settings { url, election, config, onlooker, history, rules, grace, home })
+        Ok(Settings {
+            url,
+            election,
+            config,
+            onlooker,
+            history,
+            rules,
+            drain,
+            grace,
+            metrics,
+            home,
+        })
     }
 
     /// How the election is held.
@@ -146,7 +172,7 @@ pub(crate) fn protocol_of(rules: &Rules) -> Protocol {
 }
 
 /// What flags and file say about candidates.
-fn configured(shared: Shared, rounds: RoundFlags, file: File) -> Config {
+fn configured(shared: Shared, rounds: &RoundFlags, file: File) -> Config {
     let config = with(Config::new(), shared.name.or(file.name), Config::name);
     let config = with(config, shared.lease.or(file.lease), Config::lease);
     let config = with(config, shared.margin.or(file.margin), Config::margin);
@@ -157,10 +183,7 @@ fn configured(shared: Shared, rounds: RoundFlags, file: File) -> Config {
     let config = with(config, rounds.round_time.or(file.round_time), Config::round_time);
     let config = with(config, rounds.round_limit.or(file.round_limit), Config::round_limit);
     let config = with(config, rounds.round_delta.or(file.round_delta), Config::round_delta);
-    let config = with(config, rounds.round_cap.or(file.round_cap), Config::round_cap);
-    let config = with(config, rounds.address.or(file.address), Config::address);
-    let labels = if rounds.label.is_empty() { file.label } else { rounds.label };
-    labels.into_iter().fold(config, |config, (key, value)| config.label(key, value))
+    with(config, rounds.round_cap.or(file.round_cap), Config::round_cap)
 }
 
 /// Sets what was said.

@@ -4,7 +4,11 @@
 //! Promises: a number without a unit is refused with a hint, because nobody agrees on what it
 //! means.
 
+use std::fmt::Write;
 use std::time::Duration;
+
+/// Whatever is shorter is nothing.
+const SMALLEST: Duration = Duration::from_micros(50);
 
 /// The units that are known, longest word first where one begins like another.
 const UNITS: [(&str, Duration); 5] = [
@@ -39,10 +43,25 @@ pub(crate) fn parse(text: &str) -> Result<Duration, String> {
     Ok(total)
 }
 
+/// A span that was chosen, as it is written.
+pub(crate) fn exact(span: Duration) -> String {
+    let mut rest = span;
+    let mut words = String::new();
+    for (unit, size) in [&UNITS[4], &UNITS[3], &UNITS[2], &UNITS[0], &UNITS[1]] {
+        let count = rest.as_nanos() / size.as_nanos();
+        if count > 0 {
+            let _ = write!(words, "{count}{unit}");
+        }
+        rest = Duration::from_nanos_u128(rest.as_nanos() % size.as_nanos());
+    }
+    if words.is_empty() { "0s".to_owned() } else { words }
+}
+
 /// A span for people, rounded to what they care about.
 pub(crate) fn show(span: Duration) -> String {
     let seconds = span.as_secs();
     match seconds {
+        0 if span < SMALLEST => "0 s".to_owned(),
         0 if span < Duration::from_millis(10) => format!("{:.1} ms", span.as_secs_f64() * 1e3),
         0 => format!("{} ms", span.as_millis()),
         1..60 => format!("{:.1} s", span.as_secs_f64()),
@@ -80,9 +99,16 @@ mod tests {
     }
 
     #[test]
+    fn chosen_spans_are_shown_as_they_are_written() {
+        for text in ["0s", "10s", "500ms", "1m30s", "2h", "1s500ms", "250us"] {
+            assert_eq!(parse(text).map(exact), Ok(text.to_owned()));
+        }
+    }
+
+    #[test]
     fn spans_are_shown_as_people_say_them() {
         for (millis, text) in
-            [(3, "3.0 ms"), (812, "812 ms"), (2_340, "2.3 s"), (90_000, "1 min 30 s")]
+            [(0, "0 s"), (3, "3.0 ms"), (812, "812 ms"), (2_340, "2.3 s"), (90_000, "1 min 30 s")]
         {
             assert_eq!(show(Duration::from_millis(millis)), text);
         }

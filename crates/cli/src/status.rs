@@ -4,6 +4,8 @@
 //! Promises: a leader is named only if somebody may be leading; whoever held it last is shown as
 //! that.
 
+pub(crate) mod controls;
+
 use incumbent::{Expiry, Rules, Sight, Status};
 use serde::Serialize;
 
@@ -64,6 +66,8 @@ pub(crate) struct Face {
     successor: Option<String>,
     last_holder: Option<String>,
     last_term: Option<u64>,
+    /// What operators have in force.
+    controls: controls::Face,
     /// The store's clock.
     now: String,
 }
@@ -86,9 +90,10 @@ impl Face {
             protocol: rules.map(|rules| protocol_of(&rules).as_str()),
             expiry: rules.map(|rules| expiry(&rules)),
             remaining: status.remaining().as_secs_f64(),
-            successor: record.and_then(|record| Some(record.successor.as_ref()?.to_string())),
+            successor: controls::reserved(status).map(ToString::to_string),
             last_holder: record.map(|record| record.holder.name.to_string()),
             last_term: record.map(|record| record.term.get()),
+            controls: controls::Face::of(&controls::in_force(status)),
             now: moment::rfc3339(status.now),
         }
     }
@@ -116,16 +121,14 @@ fn page(status: &Status) -> String {
     }
     if let Some(record) = &status.record {
         let rules = &record.rules;
-        let (lease, margin) = (rules.lease(), rules.margin());
+        let (lease, margin) = (span::exact(rules.lease()), span::exact(rules.margin()));
         lines.push(("protocol", protocol_of(rules).as_str().to_owned()));
-        lines.push((
-            "rules",
-            format!("lease {lease:?}, margin {margin:?}, expiry {}", expiry(rules)),
-        ));
-        if let Some(successor) = &record.successor {
-            lines.push(("next", format!("reserved for {successor}")));
-        }
+        lines.push(("rules", format!("lease {lease}, margin {margin}, expiry {}", expiry(rules))));
     }
+    if let Some(successor) = controls::reserved(status) {
+        lines.push(("next", format!("reserved for {successor}")));
+    }
+    lines.extend(controls::lines(status));
     let lines = lines.iter().map(|(key, value)| format!("{key:<10}{value}"));
     lines.collect::<Vec<_>>().join("\n")
 }
@@ -155,8 +158,9 @@ fn state(status: &Status) -> String {
 }
 
 /// All elections, for people.
-fn overview(all: &[Status]) -> Table<6> {
-    let mut table = Table::new(["ELECTION", "STATE", "LEADER", "TERM", "SINCE", "PROTOCOL"]);
+fn overview(all: &[Status]) -> Table<7> {
+    let mut table =
+        Table::new(["ELECTION", "STATE", "LEADER", "TERM", "SINCE", "PROTOCOL", "CONTROLS"]);
     for status in all {
         let leader = status.leader();
         let or_dash = |text: Option<String>| text.unwrap_or_else(|| "-".to_owned());
@@ -167,6 +171,7 @@ fn overview(all: &[Status]) -> Table<6> {
             or_dash(leader.map(|leader| leader.term.to_string())),
             or_dash(leader.map(|leader| moment::show(leader.since))),
             or_dash(status.record.as_ref().map(|it| protocol_of(&it.rules).as_str().to_owned())),
+            controls::words(status),
         ]);
     }
     table

@@ -3,12 +3,14 @@
 //! | file | what |
 //! |---|---|
 //! | [`line`] | one change, for people and for programs |
+//! | [`ear`] | what operators put in force and lift again |
 //! | [`lookout`] | who comes to the line of a roster and who goes |
 //!
 //! Assumes: the reader may be slow or go away.
 //! Promises: one line a change, in the order in which they happened, beginning with how the
 //! election stands; a signal or a reader that went away ends it with success.
 
+mod ear;
 mod line;
 mod lookout;
 
@@ -17,6 +19,7 @@ use std::time::Duration;
 use incumbent::{Change, Retry};
 use tokio::time::{MissedTickBehavior, interval};
 
+use self::ear::Ear;
 use self::line::{Event, Line};
 use self::lookout::Lookout;
 use crate::exit::Exit;
@@ -37,6 +40,7 @@ pub(crate) async fn watch(settings: &Settings, printer: &Printer) -> anyhow::Res
     let mut line = Lookout::new(&election);
     // Whoever is in line already did not come.
     line.look().await;
+    let mut ear = Ear::new(&election);
     let show = |event: &Event| {
         let line = Line::of(&settings.election, moment::now(), event);
         if printer.json() { printer.value(&line) } else { printer.line(line.words()) }
@@ -58,11 +62,12 @@ pub(crate) async fn watch(settings: &Settings, printer: &Printer) -> anyhow::Res
                 }
             }
             events = line.look() => events.iter().try_for_each(&show)?,
+            event = ear.listen() => event.iter().try_for_each(&show)?,
             _ = readers.tick() => if !printer.is_read() { break },
             () = interrupt.came() => break,
         }
     }
-    drop((changes, line));
+    drop((changes, line, ear));
     drop(election);
     backend.close().await;
     Ok(Exit::Ok)

@@ -1,5 +1,17 @@
 //! `incumbent run` with real processes: killed, stopped, asked to end.
 
+#[path = "run/handover.rs"]
+mod handover;
+#[path = "run/kin.rs"]
+mod kin;
+#[path = "run/loss.rs"]
+mod loss;
+#[path = "run/restart.rs"]
+mod restart;
+#[path = "run/slots.rs"]
+mod slots;
+#[path = "run/stopping.rs"]
+mod stopping;
 #[expect(dead_code, reason = "the tests on servers use the rest")]
 mod troupe;
 
@@ -180,11 +192,13 @@ fn a_command_that_is_missing_or_cannot_be_run_says_so() {
 #[test]
 fn a_demoted_leader_stops_its_command_and_with_once_ends() {
     let mut troupe = troupe();
-    troupe.join_with("ann", &["--once"], &["sleep", "600"]);
-    troupe.until("ann to lead", || troupe.read("ann.err").contains("leading").then_some(()));
+    let work = r#"echo "$INCUMBENT_NAME $INCUMBENT_TOKEN $$ 0" >> "$STARTS"; exec sleep 600"#;
+    troupe.join_with("ann", &["--once"], &["sh", "-c", work]);
+    let first = troupe.nth_start(1);
     let demote = troupe.call("demote").args(["--reason", "a test"]).output().expect("demote");
     assert!(demote.status.success(), "{}", String::from_utf8_lossy(&demote.stderr));
     assert_eq!(troupe.code_of("ann"), 123);
+    assert!(!is_alive(first.pid));
     audit(&troupe);
 }
 
@@ -208,7 +222,7 @@ fn a_named_candidate_takes_over_by_order() {
         let said = format!("{name}.err");
         troupe.until("a candidate", || troupe.read(&said).contains("contending").then_some(()));
     }
-    let order = troupe.call("takeover").arg("cem").output().expect("takeover");
+    let order = troupe.call("takeover").args(["cem", "--yes"]).output().expect("takeover");
     assert!(order.status.success(), "{}", String::from_utf8_lossy(&order.stderr));
     let second = troupe.nth_start(2);
     assert_eq!(second.name, "cem");

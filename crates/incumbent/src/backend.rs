@@ -4,11 +4,15 @@
 //! Promises: all elections opened from one backend share one connection, one task and one
 //! candidate, and renew together.
 
+mod explain;
+
 use std::time::Duration;
 
+use incumbent_protocol::controls::Controls;
 use incumbent_protocol::identity::{CandidateId, CandidateName, ElectionName, Incarnation};
-use incumbent_protocol::lease::order::{Decree, Order};
+use incumbent_protocol::lease::order::{Decree, Order, Papers};
 use incumbent_protocol::lease::row::{Leader, Record, Sight, Snapshot};
+use incumbent_protocol::roll::Peer;
 use incumbent_protocol::rules::Timing;
 use incumbent_protocol::term::Term;
 use incumbent_protocol::time::StoreTime;
@@ -19,8 +23,9 @@ use crate::contest::Contest;
 use crate::driver::{Command, Driver, Errand};
 use crate::election::Election;
 use crate::error::Error;
+use crate::health::{HealthRules, Monitor, Probe};
 use crate::history::Writer;
-use crate::store::office::{TermRecord, Warrant};
+use crate::store::office::{OrderRecord, TermRecord, Warrant};
 use crate::store::roster::Roster;
 use crate::store::{Manner, Store};
 use crate::url::Target;
@@ -188,6 +193,49 @@ impl Backend {
         self.ask(|done| Errand::Roster { election, done }).await
     }
 
+    /// Everybody who takes part in an election, or did within a day, by either protocol: what each
+    /// candidate tells of itself, and how long ago. For people and policy; nothing safe rests on it.
+    pub async fn candidates(&self, election: &str) -> Result<Vec<Peer>, Error> {
+        let election = ElectionName::new(election)?;
+        self.ask(|done| Errand::Roll { election, done }).await
+    }
+
+    /// What operators ordered in an election, newest first, at most `most` of it.
+    pub async fn orders(&self, election: &str, most: u32) -> Result<Vec<OrderRecord>, Error> {
+        let election = ElectionName::new(election)?;
+        self.ask(|done| Errand::Orders { election, most, done }).await
+    }
+
+    /// Binds leadership to health, in all elections of this backend: from now on it is examined by
+    /// `probe`, never contends while it is not well, and hands over if it leads. Not well until the
+    /// first probe has passed. See [`health`](crate::health).
+    ///
+    /// ```
+    /// # async fn example() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let folder = tempfile::tempdir().unwrap();
+    /// # let url = format!("sqlite://{}/elections.db", folder.path().display());
+    /// use incumbent::Backend;
+    /// use incumbent::health::{HealthRules, Probe};
+    /// use std::time::Duration;
+    ///
+    /// let backend = Backend::open(&url).await?;
+    /// let rules = HealthRules::of_every(Duration::from_secs(1))?;
+    /// backend.bind_health(Probe::function(async || Ok(())), rules)?;
+    /// let leadership = backend.election("billing").await?.campaign().await?;
+    /// # drop(leadership); backend.close().await;
+    /// # Ok(()) }
+    /// # tokio::runtime::Runtime::new().unwrap().block_on(example()).unwrap();
+    /// ```
+    pub fn bind_health(&self, probe: Probe, rules: HealthRules) -> Result<(), Error> {
+        self.send(Command::Monitor(Monitor::start(probe, rules)))
+    }
+
+    /// Says whether this process is well enough to lead, in all its elections; if not, why. One that is
+    /// not never contends, and hands over if it leads. [`Backend::bind_health`] does it by itself.
+    pub fn set_fit(&self, fit: Result<(), String>) -> Result<(), Error> {
+        self.send(Command::Fit { unfit: fit.err() })
+    }
+
     /// Ends the present term, so that a new election follows. The deposed leader cannot renew; it
     /// may act for as long as [`Decree::may_act`] says, and nobody else leads before.
     ///
@@ -199,7 +247,7 @@ impl Backend {
         actor: &str,
         reason: Option<&str>,
     ) -> Result<Decree, Error> {
-        self.order(election, Order::Demote, term, actor, reason).await
+        self.order(election, Order::DEMOTE, term, actor, reason).await
     }
 
     /// Ends the present term and reserves the next one for the named candidate: it has one lease to
@@ -216,22 +264,44 @@ impl Backend {
         self.order(election, order, term, actor, reason).await
     }
 
-    async fn order(
+    /// Carries out an operator's order, if the protocol allows it: demote, take over, transfer, pause,
+    /// resume, cordon, uncordon. It is decided and written in one step in the store, whoever is up, and
+    /// leaves its actor and its reason there. A refused order changes nothing.
+    ///
+    /// ```
+    /// # async fn example() -> Result<(), incumbent::Error> {
+    /// # let folder = tempfile::tempdir().unwrap();
+    /// # let url = format!("sqlite://{}/elections.db", folder.path().display());
+    /// use incumbent::{Backend, Order};
+    ///
+    /// let backend = Backend::open(&url).await?;
+    /// let leadership = backend.election("billing").await?.campaign().await?;
+    /// backend.order("billing", Order::Pause, None, "ann", Some("moving the rack")).await?;
+    /// assert!(backend.status("billing").await?.controls.paused.is_some());
+    /// backend.order("billing", Order::Resume, None, "ann", None).await?;
+    /// # drop(leadership); backend.close().await;
+    /// # Ok(()) }
+    /// # tokio::runtime::Runtime::new().unwrap().block_on(example()).unwrap();
+    /// ```
+    pub async fn order(
         &self,
         election: &str,
         order: Order,
         term: Option<u64>,
         actor: &str,
-        note: Option<&str>,
+        reason: Option<&str>,
     ) -> Result<Decree, Error> {
         use incumbent_protocol::term::Recorded;
         let meant = |number| Term::recorded(number).ok_or(Error::NoTerm(number));
         let warrant = Warrant {
             election: ElectionName::new(election)?,
             order,
-            term: term.map(meant).transpose()?,
-            actor: actor.to_owned(),
-            note: note.map(ToOwned::to_owned),
+            papers: Papers {
+                term: term.map(meant).transpose()?,
+                actor: actor.to_owned(),
+                reason: reason.map(ToOwned::to_owned),
+                roll: None,
+            },
         };
         self.ask(|done| Errand::Order { warrant, done }).await
     }
@@ -278,6 +348,8 @@ pub struct Status {
     pub record: Option<Record>,
     /// The store's clock at the look.
     pub now: StoreTime,
+    /// What operators have in force.
+    pub controls: Controls,
 }
 
 impl Status {
@@ -287,6 +359,7 @@ impl Status {
             sight: snapshot.sight(),
             record: snapshot.record.clone(),
             now: snapshot.now,
+            controls: snapshot.controls.clone(),
         }
     }
 

@@ -7,13 +7,19 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use incumbent_protocol::lease::order::{Decree, Order};
 use incumbent_protocol::lease::row::Leader;
+use incumbent_protocol::roll::Peer;
 use incumbent_protocol::standing::Reason;
 use incumbent_protocol::term::{Term, Token};
 use tokio::runtime::Runtime;
 
+use crate::backend::Status;
 use crate::config::Config;
+use crate::driver::handover::Handover;
 use crate::error::Error;
+use crate::health::{HealthRules, Probe};
+use crate::store::office::{OrderRecord, TermRecord};
 
 /// A database in which elections are agreed, for programs without async.
 ///
@@ -57,6 +63,49 @@ impl Backend {
         Ok(Election { inner, runtime: Arc::clone(&self.runtime) })
     }
 
+    /// How an election stands in the store at this moment.
+    pub fn status(&self, election: &str) -> Result<Status, Error> {
+        self.runtime.block_on(self.inner.status(election))
+    }
+
+    /// The newest terms of an election, newest first.
+    pub fn terms(&self, election: &str, most: u32) -> Result<Vec<TermRecord>, Error> {
+        self.runtime.block_on(self.inner.terms(election, most))
+    }
+
+    /// Everybody who takes part in an election, or did within a day.
+    pub fn candidates(&self, election: &str) -> Result<Vec<Peer>, Error> {
+        self.runtime.block_on(self.inner.candidates(election))
+    }
+
+    /// What operators ordered in an election, newest first.
+    pub fn orders(&self, election: &str, most: u32) -> Result<Vec<OrderRecord>, Error> {
+        self.runtime.block_on(self.inner.orders(election, most))
+    }
+
+    /// Carries out an operator's order, if the protocol allows it. A refused order changes nothing.
+    pub fn order(
+        &self,
+        election: &str,
+        order: Order,
+        term: Option<u64>,
+        actor: &str,
+        reason: Option<&str>,
+    ) -> Result<Decree, Error> {
+        self.runtime.block_on(self.inner.order(election, order, term, actor, reason))
+    }
+
+    /// Binds leadership to health, in all elections of this backend.
+    pub fn bind_health(&self, probe: Probe, rules: HealthRules) -> Result<(), Error> {
+        let _inside = self.runtime.enter();
+        self.inner.bind_health(probe, rules)
+    }
+
+    /// Says whether this process is well enough to lead; if not, why.
+    pub fn set_fit(&self, fit: Result<(), String>) -> Result<(), Error> {
+        self.inner.set_fit(fit)
+    }
+
     /// Lets go of every leadership and closes the store.
     pub fn close(self) {
         self.runtime.block_on(self.inner.close());
@@ -88,6 +137,13 @@ impl Election {
     /// Who leads at this moment, to the best of the store's knowledge.
     pub fn leader(&self) -> Result<Option<Leader>, Error> {
         self.runtime.block_on(self.inner.leader())
+    }
+
+    /// If this process leads, asks for the end of its work and blocks until the leadership was let go
+    /// of, for `to` if a candidate is named. Whoever works learns of it from
+    /// [`Leadership::draining_within`], on another thread than this one.
+    pub fn hand_over(&self, to: Option<&str>) -> Result<(), Error> {
+        self.runtime.block_on(self.inner.hand_over(to))
     }
 
     fn led(&self, inner: crate::Leadership) -> Leadership {
@@ -128,6 +184,18 @@ impl Leadership {
     pub fn lost_within(&self, limit: Duration) -> Option<Reason> {
         let lost = async { tokio::time::timeout(limit, self.inner.lost()).await };
         self.runtime.block_on(lost).ok()
+    }
+
+    /// Blocks until this leader is asked to hand over, or for at most so long; `None` if it was not
+    /// asked by then.
+    pub fn draining_within(&self, limit: Duration) -> Option<Handover> {
+        let asked = async { tokio::time::timeout(limit, self.inner.draining()).await };
+        self.runtime.block_on(asked).ok()
+    }
+
+    /// What this leader is asked, if it is asked to hand over.
+    pub fn handover(&self) -> Option<Handover> {
+        self.inner.handover()
     }
 
     /// Lets go, and returns once the store has been told.

@@ -4,7 +4,7 @@
 //! Promises: reading costs one atomic load and one look at the clock; no lock, no allocation.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
 use incumbent_protocol::standing::Reason;
@@ -12,6 +12,7 @@ use incumbent_protocol::time::Time;
 use tokio::sync::{Notify, watch};
 
 use crate::clock;
+use crate::driver::handover::Handover;
 use crate::lock::Lock;
 
 /// One leadership, as both sides see it.
@@ -21,6 +22,10 @@ pub(crate) struct Cell {
     valid_until: AtomicU64,
     lost: watch::Sender<Option<Reason>>,
     extended: Notify,
+    /// What whoever leads was asked, if it was asked to hand over.
+    handover: watch::Sender<Option<Handover>>,
+    /// Whether whoever works under it wants to know of that.
+    listens: AtomicBool,
     /// Held for as long as anyone may act under this leadership: while it is held, nobody can take
     /// the process for dead.
     pub(crate) lock: Option<Arc<Lock>>,
@@ -30,7 +35,9 @@ impl Cell {
     pub(crate) fn new(valid_until: Time, lock: Option<Arc<Lock>>) -> Self {
         let (lost, _) = watch::channel(None);
         let valid_until = AtomicU64::new(valid_until.as_nanos());
-        Cell { valid_until, lost, extended: Notify::new(), lock }
+        let (handover, _) = watch::channel(None);
+        let listens = AtomicBool::new(false);
+        Cell { valid_until, lost, extended: Notify::new(), handover, listens, lock }
     }
 
     pub(crate) fn is_valid(&self) -> bool {
@@ -77,6 +84,37 @@ impl Cell {
 
     pub(crate) fn reason(&self) -> Option<Reason> {
         *self.lost.borrow()
+    }
+
+    /// Whoever leads is asked to hand over.
+    pub(crate) fn drain(&self, handover: Handover) {
+        self.handover.send_replace(Some(handover));
+    }
+
+    pub(crate) fn handover(&self) -> Option<Handover> {
+        self.handover.borrow().clone()
+    }
+
+    /// Whether anybody ever waited to be asked.
+    pub(crate) fn listens(&self) -> bool {
+        self.listens.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn listen(&self) {
+        self.listens.store(true, Ordering::Relaxed);
+    }
+
+    /// Completes when it is asked to hand over.
+    pub(crate) async fn draining(&self) -> Handover {
+        let mut handover = self.handover.subscribe();
+        loop {
+            if let Some(asked) = handover.borrow_and_update().clone() {
+                return asked;
+            }
+            if handover.changed().await.is_err() {
+                std::future::pending::<()>().await;
+            }
+        }
     }
 
     /// Completes when it is lost.

@@ -4,10 +4,13 @@
 //! Promises: what is not set follows from the lease in fixed proportions, and everything is checked
 //! together before anything is opened.
 
+mod preferences;
+
 use std::path::PathBuf;
 use std::time::Duration;
 
 use incumbent_protocol::identity::CandidateName;
+use incumbent_protocol::policy::Policy;
 use incumbent_protocol::rounds::pace::Pacing;
 use incumbent_protocol::rounds::register::Profile;
 use incumbent_protocol::rules::{Expiry, Rules, Timing, TimingError};
@@ -15,6 +18,8 @@ use incumbent_protocol::rules::{Expiry, Rules, Timing, TimingError};
 use crate::contest::{Contest, Protocol};
 use crate::error::Error;
 use crate::url::Target;
+
+pub use preferences::DEFAULT_DRAIN;
 
 /// The lease that is used unless another one is set.
 pub const DEFAULT_LEASE: Duration = Duration::from_secs(3);
@@ -51,6 +56,10 @@ pub struct Config {
     round_delta: Option<Duration>,
     round_cap: Option<Duration>,
     profile: Profile,
+    priority: i32,
+    policy: Policy,
+    drain: Option<Duration>,
+    roll_every: Option<Duration>,
     pub(crate) single_writer: bool,
     pub(crate) history: Option<PathBuf>,
 }
@@ -201,7 +210,9 @@ impl Config {
                 let problem = "it is for the protocol rounds only: set that too".to_owned();
                 return Err(Error::Setting { setting, problem });
             }
-            return Ok(Contest { timing: self.lease_timing()?, rounds: None });
+            let timing = self.lease_timing()?;
+            let stance = self.stance(timing.rules().lease())?;
+            return Ok(Contest { timing, rounds: None, stance });
         }
         if self.expiry != Expiry::Observed {
             let problem = "with the protocol rounds it is always observed".to_owned();
@@ -220,7 +231,7 @@ impl Config {
             let problem = "with the protocol rounds it is the round time: set that".to_owned();
             return Err(Error::Setting { setting: "beat", problem });
         }
-        Ok(Contest { timing, rounds: Some((pacing, self.profile.clone())) })
+        Ok(Contest { timing, rounds: Some(pacing), stance: self.stance(lease)? })
     }
 
     /// A setting that only elections with a roster have, if one was set.

@@ -5,6 +5,9 @@
 
 use std::str::FromStr;
 
+use std::time::Duration;
+
+use incumbent_protocol::policy::Policy;
 use incumbent_protocol::rounds::pace::Pacing;
 use incumbent_protocol::rounds::register::Profile;
 use incumbent_protocol::rules::Timing;
@@ -51,15 +54,28 @@ impl FromStr for Protocol {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Contest {
     pub(crate) timing: Timing,
-    /// In an election with a roster: what all agree on, and what this candidate tells of itself.
-    pub(crate) rounds: Option<(Pacing, Profile)>,
+    /// In an election with a roster: what all agree on.
+    pub(crate) rounds: Option<Pacing>,
+    pub(crate) stance: Stance,
+}
+
+/// What a candidate is, tells and prefers.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Stance {
+    pub(crate) profile: Profile,
+    pub(crate) priority: i32,
+    pub(crate) policy: Policy,
+    /// How long its work may take to end when it is asked to hand over.
+    pub(crate) drain: Duration,
+    /// How often it writes its line of the roll.
+    pub(crate) roll_every: Duration,
 }
 
 impl Contest {
     /// The timings with the most patience that this candidate can come to have: what a busy group
     /// makes of the store at the moment, rounds adapt to.
     pub(crate) fn at_its_slowest(&self) -> Timing {
-        let Some((pacing, _)) = &self.rounds else {
+        let Some(pacing) = &self.rounds else {
             return self.timing;
         };
         let times = pacing.cap().as_secs_f64() / pacing.round_time().as_secs_f64();
@@ -68,8 +84,9 @@ impl Contest {
 
     /// The same candidate in an election with other timings.
     pub(crate) fn with_timing(&self, timing: Timing) -> Result<Contest, Error> {
-        let Some((pacing, profile)) = &self.rounds else {
-            return Ok(Contest { timing, rounds: None });
+        let stance = self.stance.clone();
+        let Some(pacing) = &self.rounds else {
+            return Ok(Contest { timing, rounds: None, stance });
         };
         let (lease, margin) = (timing.rules().lease(), timing.rules().margin());
         let round = lease / pacing.round_limit();
@@ -77,6 +94,6 @@ impl Contest {
         let pacing = Pacing::new(round, usual.round_limit(), margin, usual.delta(), usual.cap())?;
         let timeout = timing.timeout().min(lease / 8);
         let timing = Timing::new(pacing.rules_at(round), round, timeout, timing.grace())?;
-        Ok(Contest { timing, rounds: Some((pacing, profile.clone())) })
+        Ok(Contest { timing, rounds: Some(pacing), stance })
     }
 }

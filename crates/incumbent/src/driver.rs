@@ -8,6 +8,9 @@
 //! [`is_valid`]: crate::Leadership::is_valid
 
 pub(crate) mod command;
+mod desk;
+pub(crate) mod handover;
+mod roller;
 mod seat;
 mod work;
 
@@ -22,15 +25,18 @@ use tokio::sync::{mpsc, oneshot};
 use tracing::warn;
 
 pub(crate) use self::command::{Command, Errand};
+use self::roller::Roller;
 use self::seat::{Seat, Surroundings};
-use self::work::{Finished, Running, finish, run_errand, run_round};
+use self::work::{Finished, Heard, Running, finish, run_errand, run_roll, run_round};
 use crate::bell::{Bell, Ring};
 use crate::clock::{self, JumpDetector};
 use crate::contest::Contest;
 use crate::error::{Error, Retry};
+use crate::health::{Fitness, Monitor};
 use crate::history::Writer;
 use crate::lock::SharedLock;
 use crate::observe::Change;
+use crate::reporter;
 use crate::store::Store;
 use crate::store::round::Ask;
 
@@ -53,6 +59,10 @@ pub(crate) struct Driver {
     running: Option<Running>,
     due: Vec<(Ticket, Ask)>,
     errands: VecDeque<Errand>,
+    roller: Roller,
+    /// Why this process is not well enough to lead, if it is not.
+    unfit: Option<String>,
+    monitor: Option<Monitor>,
     lock: SharedLock,
     bell: Bell,
     jumps: JumpDetector,
@@ -73,6 +83,7 @@ impl Driver {
         default_timeout: Duration,
         history: Option<Writer>,
     ) -> mpsc::UnboundedSender<Command> {
+        crate::metrics::describe();
         let (handle, commands) = mpsc::unbounded_channel();
         let driver = Driver {
             me,
@@ -86,6 +97,9 @@ impl Driver {
             running: None,
             due: Vec::new(),
             errands: VecDeque::new(),
+            roller: Roller::new(),
+            unfit: None,
+            monitor: None,
             jumps: JumpDetector::new(JUMP_TOLERANCE),
             history,
             trouble: false,
@@ -108,6 +122,7 @@ impl Driver {
                 finished = finish(&mut self.running) => self.finished(finished),
                 command = self.commands.recv(), if !self.deserted => self.obey(command),
                 ring = self.bell.rung() => self.rung(ring),
+                fitness = examined(&mut self.monitor) => self.examined(&fitness),
                 () = sleep(wake) => {}
             }
         }
@@ -120,7 +135,14 @@ impl Driver {
             }
             self.seats.clear();
             self.history = None;
-            if let Some(store) = self.idle.take() {
+            if let Some(mut store) = self.idle.take() {
+                let farewell = self.roller.farewell();
+                let lines: Vec<_> = farewell.iter().map(|(name, line)| (name, line)).collect();
+                if !lines.is_empty() {
+                    // For people only: not worth waiting for.
+                    let said = store.roll(&lines, &[]);
+                    let _ = tokio::time::timeout(self.default_timeout, said).await;
+                }
                 store.close().await;
             }
             drop(waiting);
@@ -141,6 +163,14 @@ impl Driver {
                 seat.handle(now, Input::Wake);
             }
             seat.settle(now, &mut around);
+            if seat.has_news() {
+                self.roller.hurry(now, seat.roll_every());
+            }
+            for warrant in seat.orders(now) {
+                // Whether it was carried out, the next roll tells.
+                let (done, _) = oneshot::channel();
+                self.errands.push_back(Errand::Order { warrant, done });
+            }
             while let Some(Effect::Ask { ticket, request }) = seat.effect() {
                 let election = seat.election.clone();
                 self.due.push((ticket, Ask { election, request }));
@@ -155,14 +185,16 @@ impl Driver {
     /// Tells everyone if elapsed time is in doubt. Before anything is concluded from an answer.
     fn look_at_clocks(&mut self) {
         if let Some(apart) = self.jumps.look() {
-            warn!(?apart, "the wall clock and the lease clock moved apart");
+            reporter::clock_jumped(&self.me.name, apart);
             self.everyone(&Input::ClockJumped);
         }
     }
 
     /// Starts the next piece of work on the store, if it is free.
     fn begin(&mut self) {
-        if self.due.is_empty() && self.errands.is_empty() {
+        let (now, seats) = (clock::now(), self.seats.values());
+        let roll = self.roller.wake_at(seats).is_some_and(|at| at <= now);
+        if self.due.is_empty() && self.errands.is_empty() && !roll {
             return;
         }
         let Some(store) = self.idle.take() else {
@@ -180,6 +212,18 @@ impl Driver {
             self.running = Some(Box::pin(run_errand(store, errand, limit)));
             return;
         }
+        let may_roll = roll && (people || self.looked) && !self.due.iter().any(presses);
+        if may_roll && let Some(call) = self.roller.call(now, self.seats.values()) {
+            self.looked = false;
+            let limits = self.seats.values().map(Seat::timeout);
+            let limit = limits.min().unwrap_or(self.default_timeout);
+            self.running = Some(Box::pin(run_roll(store, call, limit)));
+            return;
+        }
+        if self.due.is_empty() {
+            self.idle = Some(store);
+            return;
+        }
         self.looked = true;
         let asks = std::mem::take(&mut self.due);
         // A round that is given up costs the connection: nobody does so without need.
@@ -193,6 +237,9 @@ impl Driver {
     fn finished(&mut self, finished: Finished) {
         self.running = None;
         self.idle = Some(finished.store);
+        if let Some((elections, heard)) = finished.rolled {
+            self.rolled(&elections, heard);
+        }
         let Some(round) = finished.round else { return };
         let heard_at = HeardAt::after_answer(clock::now());
         self.look_at_clocks();
@@ -202,7 +249,26 @@ impl Driver {
                 continue;
             };
             let asked_at = round.asked_at;
+            seat.report.answered(asked_at, heard_at, &outcome);
             seat.handle(clock::now(), Input::Answer { ticket, asked_at, heard_at, outcome });
+        }
+    }
+
+    /// Tells every seat what the roll showed of its election.
+    fn rolled(&mut self, elections: &[ElectionName], mut heard: Result<Heard, Error>) {
+        let now = clock::now();
+        let every = self.seats.values().map(Seat::roll_every).min();
+        self.roller.came_back(now, every.unwrap_or(self.default_timeout), heard.is_ok());
+        if let Err(error) = &heard {
+            tracing::debug!(%error, "the roll could not be called");
+        }
+        for election in elections {
+            let Some(seat) = self.seats.get_mut(election) else { continue };
+            let showed = heard.as_mut().ok().and_then(|heard| {
+                let peers = heard.rolls.remove(election).unwrap_or_default();
+                Some((peers, heard.snapshots.as_mut()?.take(election)))
+            });
+            seat.rolled(now, showed);
         }
     }
 
@@ -236,6 +302,9 @@ impl Driver {
             Command::Rank { election, done } => {
                 self.seat(&election, |seat| drop(done.send(seat.rank(now))));
             }
+            Command::Pulse { election, done } => {
+                self.seat(&election, |seat| drop(done.send(seat.report.pulse())));
+            }
             Command::Office(errand) => self.errands.push_back(errand),
             Command::Close { done } => self.close(now, Some(done)),
             Command::Work { election, term, began, at } => {
@@ -259,6 +328,15 @@ impl Driver {
                 self.seat(&election, |seat| seat.observe(feed));
             }
 
+            Command::Drain { election, to, done } => {
+                self.seat(&election, |seat| seat.drain(now, to, done));
+            }
+            Command::Fit { unfit } => self.fit(now, unfit),
+            Command::Monitor(monitor) => {
+                let fitness = monitor.fitness();
+                self.monitor = Some(monitor);
+                self.examined(&fitness);
+            }
             Command::Resign { election, term, done } => {
                 self.seat(&election, |seat| seat.resign(now, term, done));
             }
@@ -272,6 +350,7 @@ impl Driver {
             .seats
             .entry(election.clone())
             .or_insert_with(|| Seat::new(election, self.me.clone(), contest.clone(), now));
+        seat.fit(now, self.unfit.clone());
         if seat.contest == *contest {
             Ok(())
         } else {
@@ -285,9 +364,23 @@ impl Driver {
         }
     }
 
+    fn fit(&mut self, now: Time, unfit: Option<String>) {
+        self.seats.values_mut().for_each(|seat| seat.fit(now, unfit.clone()));
+        self.unfit = unfit;
+    }
+
+    fn examined(&mut self, fitness: &Fitness) {
+        let unfit = fitness.reason().map(Into::into);
+        self.fit(clock::now(), unfit);
+    }
+
     /// A leader need not look sooner for a mere perhaps.
     fn rung(&mut self, ring: Ring) {
         let now = clock::now();
+        let every = self.seats.values().filter(|seat| seat.takes_part()).map(Seat::roll_every);
+        if let (Ring::Changed, Some(every)) = (ring, every.min()) {
+            self.roller.ring(now, every);
+        }
         for seat in self.seats.values_mut().filter(|seat| ring == Ring::Changed || !seat.leads()) {
             seat.handle(now, Input::Bell);
         }
@@ -325,7 +418,17 @@ impl Driver {
 
     fn wake_at(&self) -> Option<Time> {
         let closing = self.closing.as_ref().map(|(until, _)| *until);
-        self.seats.values().filter_map(Seat::wake_at).chain(closing).min()
+        // Nothing can be begun before what is under way has ended.
+        let free = self.running.is_none();
+        let roll = self.roller.wake_at(self.seats.values()).filter(|_| free);
+        self.seats.values().filter_map(Seat::wake_at).chain(closing).chain(roll).min()
+    }
+}
+
+async fn examined(monitor: &mut Option<Monitor>) -> Fitness {
+    match monitor {
+        Some(monitor) => monitor.changed().await,
+        None => std::future::pending().await,
     }
 }
 

@@ -8,7 +8,7 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use incumbent_protocol::candidacy::Rank;
-use incumbent_protocol::identity::ElectionName;
+use incumbent_protocol::identity::{CandidateName, ElectionName};
 use incumbent_protocol::lease::row::Leader;
 use incumbent_protocol::rules::Timing;
 use incumbent_protocol::standing::Reason;
@@ -20,6 +20,7 @@ use crate::driver::Command;
 use crate::error::Error;
 use crate::leadership::Leadership;
 use crate::observe::{Changes, Feed, Queue};
+use crate::pulse::Pulse;
 use crate::store::roster::Roster;
 
 /// One election of a backend, seen from this process. Cheap to clone.
@@ -83,6 +84,10 @@ impl Election {
     /// (drops its future) when the leadership is lost, before the lease ends. Contends again after
     /// a loss. Returns what the work returns once it ends by itself, after resigning.
     ///
+    /// When this process is asked to hand over, work that waits for [`Leadership::draining`] has until
+    /// then to return, what it returns is dropped, and this contends again; work that does not is
+    /// dropped at once.
+    ///
     /// Work that blocks its thread cannot be given up: let it ask [`Leadership::is_valid`] between
     /// its steps, and send the token along. In a spawned task write `async move`, so that the work
     /// owns what it uses:
@@ -133,6 +138,19 @@ impl Election {
         }
     }
 
+    /// If this process leads, ends its work in good order and then lets go, for `to` if a candidate is
+    /// named: [`Leadership::draining`] completes, the lease is renewed until the work has ended, and
+    /// the term is released then. Bounded by [`Config::drain`]. Returns when the store has been told,
+    /// or when the term has ended otherwise, at once if this process does not lead; dropping the future
+    /// does not call it off.
+    pub async fn hand_over(&self, to: Option<&str>) -> Result<(), Error> {
+        let to = to.map(CandidateName::new).transpose()?;
+        let (done, released) = oneshot::channel();
+        let election = self.name.clone();
+        self.backend.send(Command::Drain { election, to, done })?;
+        released.await.map_err(|_| Error::Closed)
+    }
+
     /// The ordered stream of what happens, beginning with who leads as far as is known.
     pub fn observe(&self) -> Result<Changes, Error> {
         let queue = Arc::new(Queue::default());
@@ -160,6 +178,13 @@ impl Election {
         rank.await.map_err(|_| Error::Closed)
     }
 
+    /// Whether this process does what it takes to lead, to be read at any time after.
+    pub async fn pulse(&self) -> Result<Pulse, Error> {
+        let (done, pulse) = oneshot::channel();
+        self.backend.send(Command::Pulse { election: self.name.clone(), done })?;
+        pulse.await.map_err(|_| Error::Closed)
+    }
+
     /// How the election stands at this moment.
     pub async fn status(&self) -> Result<Status, Error> {
         self.backend.status(self.name.as_str()).await
@@ -175,7 +200,20 @@ async fn attempt<T>(
     tokio::select! {
         biased;
         reason = leadership.lost() => ControlFlow::Continue(reason),
-        done = work(leadership) => ControlFlow::Break(done),
+        () = asked_in_vain(leadership) => ControlFlow::Continue(Reason::Resigned),
+        // Work that ended because it was asked to is not done, but for somebody else to do.
+        done = work(leadership) => match leadership.handover() {
+            Some(_) if leadership.heeds_draining() => ControlFlow::Continue(Reason::Resigned),
+            _ => ControlFlow::Break(done),
+        },
+    }
+}
+
+/// Completes when a hand-over is asked for that the work does not listen for.
+async fn asked_in_vain(leadership: &Leadership) {
+    leadership.asked_to_drain().await;
+    if leadership.heeds_draining() {
+        std::future::pending::<()>().await;
     }
 }
 

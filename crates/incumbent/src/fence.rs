@@ -79,6 +79,7 @@ impl Fence {
     pub fn admit(&self, token: u64) -> Result<(), FenceError> {
         let mut highest = self.highest.lock().unwrap_or_else(PoisonError::into_inner);
         if token < *highest {
+            crate::reporter::refused(token, *highest);
             return Err(FenceError::Stale { token, highest: *highest });
         }
         if token > *highest {

@@ -150,6 +150,7 @@ fn strange<DB: Fencing>(error: sqlx::Error, election: &ElectionName) -> Error {
 }
 
 fn over(election: &ElectionName, term: Term) -> Error {
+    crate::reporter::fenced(election, term);
     Error::Fenced { election: election.to_string(), term: term.get() }
 }
 

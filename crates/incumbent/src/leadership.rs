@@ -17,6 +17,7 @@ use tokio::sync::{mpsc, oneshot};
 use crate::cell::Cell;
 use crate::clock;
 use crate::driver::Command;
+use crate::driver::handover::Handover;
 use crate::error::Error;
 
 /// Proof of leading an election. Hang the work below it.
@@ -82,6 +83,49 @@ impl Leadership {
     /// Completes when the lease is renewed the next time.
     pub async fn extended(&self) {
         self.cell.extended().await;
+    }
+
+    /// Completes when this leader is asked to hand over: by an operator's transfer, by a candidate
+    /// that is preferred, by its own health, or by [`Election::hand_over`](crate::Election::hand_over).
+    ///
+    /// The lease is renewed all the while: end the work in good order, within
+    /// [`Handover::within`](crate::Handover::within), and then [`resign`](Leadership::resign) or drop
+    /// this. The next term is reserved for whoever was named. If the work takes longer, the term is
+    /// ended by order, and [`lost`](Leadership::lost) completes.
+    ///
+    /// ```
+    /// # async fn example() -> Result<(), incumbent::Error> {
+    /// # let folder = tempfile::tempdir().unwrap();
+    /// # let url = format!("sqlite://{}/elections.db", folder.path().display());
+    /// # let election = incumbent::Election::open(&url, "billing").await?;
+    /// # let leadership = election.campaign().await?;
+    /// let asked = election.clone();
+    /// tokio::spawn(async move { asked.hand_over(None).await });
+    /// let handover = leadership.draining().await;
+    /// assert!(leadership.is_valid(), "still renewed");
+    /// println!("asked {}; stopping within {:?}", handover.by, handover.within);
+    /// leadership.resign().await?;
+    /// # Ok(()) }
+    /// # tokio::runtime::Runtime::new().unwrap().block_on(example()).unwrap();
+    /// ```
+    pub async fn draining(&self) -> Handover {
+        self.cell.listen();
+        self.cell.draining().await
+    }
+
+    /// What this leader is asked, if it is asked to hand over.
+    pub fn handover(&self) -> Option<Handover> {
+        self.cell.handover()
+    }
+
+    /// Whether anybody ever waited for [`Leadership::draining`].
+    pub(crate) fn heeds_draining(&self) -> bool {
+        self.cell.listens()
+    }
+
+    /// The same without saying that anybody heeds it.
+    pub(crate) async fn asked_to_drain(&self) -> Handover {
+        self.cell.draining().await
     }
 
     /// Completes when the leadership is lost, early enough to stop work before the lease ends.

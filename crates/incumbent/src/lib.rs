@@ -76,12 +76,15 @@
 //! | `election` | [`Election`]: campaign, run, observe, leader |
 //! | `leadership` | [`Leadership`]: the value that proves leading |
 //! | `observe` | [`Changes`]: the ordered stream of what happens |
+//! | [`metrics`] | the numbers that operators watch |
+//! | `pulse` | [`Pulse`]: does this process do what it takes to lead? |
 //! | `config` | [`Config`]: who this process is and how fast its elections run |
 //! | `contest` | [`Protocol`]: how an election is held |
 //! | `error` | [`Error`]: what went wrong and what that does to one's standing |
 //! | [`blocking`] | the same without async |
 //! | `fenced` | [`Fenced`]: a transaction that commits only under its leadership |
 //! | `fence` | [`Fence`]: for resources outside of the database |
+//! | [`health`] | whether this process is well enough to lead, by function, command or URL |
 //! | `schema` | [`Schema`]: the tables, shown, made, brought up to date |
 //! | `doctor` | [`Doctor`]: can elections be held there, and what is promised? |
 //! | `driver` | the task that drives all elections of a process |
@@ -116,14 +119,18 @@ mod election;
 mod error;
 mod fence;
 mod fenced;
+pub mod health;
 mod history;
 mod leadership;
 mod lock;
+pub mod metrics;
 #[cfg(feature = "mysql")]
 mod mysql;
 mod observe;
 #[cfg(feature = "postgres")]
 mod postgres;
+mod pulse;
+mod reporter;
 mod schema;
 #[cfg(any(feature = "postgres", feature = "mysql"))]
 mod server;
@@ -136,10 +143,14 @@ mod url;
 pub use sqlx;
 
 pub use incumbent_protocol::candidacy::Rank;
+pub use incumbent_protocol::controls::{Bar, Controls, Mandate, Transfer};
+pub use incumbent_protocol::explain::{Advantage, Cause};
 pub use incumbent_protocol::identity::{CandidateId, CandidateName, ElectionName, NameError};
-pub use incumbent_protocol::lease::order::{Decree, OrderError};
+pub use incumbent_protocol::lease::order::{Decree, Order, OrderError};
 pub use incumbent_protocol::lease::request::Refusal;
 pub use incumbent_protocol::lease::row::{Leader, Record, Sight, State};
+pub use incumbent_protocol::policy::{Policy, Preempt, Preference, PreferenceError};
+pub use incumbent_protocol::roll::{Peer, Presence};
 pub use incumbent_protocol::rounds::pace::{Pace, Pacing};
 pub use incumbent_protocol::rounds::register::MemberId;
 pub use incumbent_protocol::rules::{Expiry, Rules, Timing, TimingError};
@@ -149,20 +160,22 @@ pub use incumbent_protocol::time::StoreTime;
 
 pub use self::backend::{Backend, Status};
 pub use self::clock::lease_clock_nanos;
-pub use self::config::{Config, DEFAULT_LEASE, DEFAULT_ROUND_LIMIT};
+pub use self::config::{Config, DEFAULT_DRAIN, DEFAULT_LEASE, DEFAULT_ROUND_LIMIT};
 pub use self::contest::Protocol;
 pub use self::doctor::Doctor;
 pub use self::doctor::checkup::{Bound, Checkup};
 pub use self::doctor::finding::{Finding, Verdict};
 pub use self::doctor::promise::{Given, Promise};
 pub use self::doctor::trips::Trips;
+pub use self::driver::handover::Handover;
 pub use self::election::Election;
 pub use self::error::{Effect, Error, Retry};
 pub use self::fence::{Fence, FenceError};
 pub use self::fenced::{Fenced, Fencing};
 pub use self::leadership::Leadership;
 pub use self::observe::{Change, Changes};
+pub use self::pulse::Pulse;
 pub use self::schema::{Applied, Schema};
-pub use self::store::office::TermRecord;
+pub use self::store::office::{OrderRecord, TermRecord};
 pub use self::store::roster::{Member, Position, Roster};
 pub use self::url::redacted;

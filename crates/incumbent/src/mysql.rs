@@ -47,6 +47,10 @@ impl Dialect for My {
             version: 3,
             statements: &[include_str!("mysql/protocol.sql"), include_str!("mysql/rounds.sql")],
         },
+        Step {
+            version: 4,
+            statements: &[include_str!("mysql/controls.sql"), include_str!("mysql/orders.sql")],
+        },
     ];
     const SHARE: &'static str = "LOCK IN SHARE MODE";
     const NOW: &'static str = "TIMESTAMPDIFF(MICROSECOND, '1970-01-01 00:00:00', UTC_TIMESTAMP(6))";
@@ -103,6 +107,12 @@ impl Dialect for My {
             "UPDATE incumbent_beat SET beat = beat + 1, beaten_us = {now}
             WHERE incarnation = '{incarnation}' AND ({mine})"
         )
+    }
+
+    fn replacing(_key: &str, columns: &[&str]) -> String {
+        // MySQL would have another word for it that MariaDB does not know.
+        let set = columns.iter().map(|column| format!("{column} = VALUES({column})"));
+        format!("ON DUPLICATE KEY UPDATE {}", set.collect::<Vec<_>>().join(", "))
     }
 
     fn text(text: &str) -> String {

@@ -20,6 +20,7 @@ use incumbent_protocol::term::Term;
 use tokio::sync::mpsc;
 
 use crate::driver::Command;
+use crate::driver::handover::Handover;
 use crate::error::Retry;
 
 /// Most changes that wait for a slow reader.
@@ -52,6 +53,24 @@ pub enum Change {
         term: Term,
         /// Why.
         reason: Reason,
+    },
+    /// This process leads, and is asked to end its work and then to let go. It still leads.
+    Draining {
+        /// Under which number.
+        term: Term,
+        /// What it is asked.
+        handover: Handover,
+    },
+    /// This process was asked to lead and does not contend, or does so again.
+    Obstacle {
+        /// Why it does not; `None` if it does again.
+        why: Option<String>,
+    },
+    /// Another process that is alive has the same name. Only one of them leads, but people cannot tell
+    /// them apart.
+    Twin {
+        /// The other.
+        who: CandidateId,
     },
     /// The store holds less than was seen before; nobody here leads on it until a full lease has
     /// passed.
@@ -208,6 +227,7 @@ fn thin(waiting: &mut VecDeque<Change>) {
         waiting.iter().rposition(|c| matches!(c, Change::Unsure { .. } | Change::Resumed { .. }));
     let all = waiting.len();
     let last_pace = waiting.iter().rposition(|c| matches!(c, Change::Paced { .. }));
+    let last_obstacle = waiting.iter().rposition(|c| matches!(c, Change::Obstacle { .. }));
     let gained: Vec<Term> = of(waiting, |c| match c {
         Change::Gained { term } => Some(*term),
         _ => None,
@@ -224,10 +244,13 @@ fn thin(waiting: &mut VecDeque<Change>) {
         match change {
             Change::Leader(_) => Some(here) == last_leader,
             Change::Trouble { .. } | Change::Well => Some(here) == last_trouble,
-            Change::Gained { term } | Change::Lost { term, .. } => !unread(term),
+            Change::Gained { term } | Change::Lost { term, .. } | Change::Draining { term, .. } => {
+                !unread(term)
+            }
             Change::Unsure { .. } | Change::Resumed { .. } => Some(here) == last_doubt,
             Change::Paced { .. } => Some(here) == last_pace,
-            Change::WentBack { .. } => false,
+            Change::WentBack { .. } | Change::Twin { .. } => false,
+            Change::Obstacle { .. } => Some(here) == last_obstacle,
             // Each is told once, and matters to whoever cleans up after the dead; but a reader that
             // never comes must not fill the memory.
             Change::Joined { .. }

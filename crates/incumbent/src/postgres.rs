@@ -43,6 +43,7 @@ impl Dialect for Pg {
         Step { version: 1, statements: &[include_str!("postgres/tables.sql")] },
         Step { version: 2, statements: &[include_str!("postgres/guard.sql")] },
         Step { version: 3, statements: &[include_str!("postgres/rounds.sql")] },
+        Step { version: 4, statements: &[include_str!("postgres/orders.sql")] },
     ];
     const SHARE: &'static str = "FOR SHARE";
     const NOW: &'static str = "(extract(epoch FROM clock_timestamp()) * 1000000)::bigint";
@@ -122,6 +123,11 @@ impl Dialect for Pg {
             WHERE b.name = mine.name AND b.term = mine.term AND b.incarnation = '{incarnation}'
             RETURNING b.name"
         )
+    }
+
+    fn replacing(key: &str, columns: &[&str]) -> String {
+        let set = columns.iter().map(|column| format!("{column} = excluded.{column}"));
+        format!("ON CONFLICT ({key}) DO UPDATE SET {}", set.collect::<Vec<_>>().join(", "))
     }
 
     fn text(text: &str) -> String {

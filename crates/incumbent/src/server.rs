@@ -15,6 +15,7 @@
 //! | [`round`] | what is done for a round and for operators |
 //! | [`register`] | reading and writing the registers of a roster |
 //! | [`beat`] | the rounds of followers and leaders, as one message |
+//! | [`roll`] | who takes part, and what operators ordered |
 //! | [`rounds`] | rounds of elections with a roster |
 //! | `mirror` | tests that hold that message against the decision |
 
@@ -24,6 +25,7 @@ pub(crate) mod fit;
 #[cfg(all(test, feature = "postgres", feature = "mysql"))]
 mod mirror;
 mod register;
+mod roll;
 mod round;
 mod rounds;
 mod row;

@@ -15,12 +15,14 @@
 //! | [`row`] | reading a row into a `Snapshot` |
 //! | [`mod@write`] | writing what a decision says |
 //! | [`register`] | reading and writing the registers of a roster |
+//! | [`roll`] | who takes part, and what operators ordered |
 //! | [`round`] | what is done for a round and for operators |
 
 mod file;
 mod place;
 pub(crate) mod probe;
 mod register;
+mod roll;
 mod round;
 mod row;
 pub(crate) mod schema;

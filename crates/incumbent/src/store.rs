@@ -9,21 +9,25 @@
 //! | [`round`] | one round of all elections |
 //! | [`office`] | what operators and onlookers ask |
 //! | [`roster`] | who takes part, for people |
+//! | `trial` | tests of the roll and of orders on every kind |
 
 pub(crate) mod arbiter;
 pub(crate) mod office;
 pub(crate) mod roster;
 pub(crate) mod round;
+#[cfg(all(test, feature = "sqlite", feature = "postgres", feature = "mysql"))]
+mod trial;
 
 use std::time::Duration;
 
 use incumbent_protocol::identity::{CandidateId, ElectionName};
 use incumbent_protocol::lease::order::Decree;
 use incumbent_protocol::lease::row::Snapshot;
+use incumbent_protocol::roll::Peer;
 use incumbent_protocol::rules::Timing;
 
-use self::arbiter::Arbiter;
-use self::office::{TermRecord, Warrant};
+use self::arbiter::{Arbiter, Rolls, Snapshots};
+use self::office::{OrderRecord, TermRecord, Warrant};
 use self::roster::Roster;
 use self::round::{Answer, Ask};
 use crate::bell::Bell;
@@ -150,6 +154,29 @@ impl Store {
     pub(crate) async fn roster(&mut self, election: &ElectionName) -> Result<Roster, Error> {
         let found = each!(self, store => store.roster(election).await)?;
         Ok(Roster::new(election.clone(), found))
+    }
+
+    /// Writes these lines into the roll, and reads everybody's of the named elections.
+    pub(crate) async fn roll(
+        &mut self,
+        lines: &[(&ElectionName, &Peer)],
+        elections: &[&ElectionName],
+    ) -> Result<Rolls, Error> {
+        each!(self, store => store.roll(lines, elections).await)
+    }
+
+    /// Reads the named elections, without a lock.
+    pub(crate) async fn read(&mut self, names: &[&ElectionName]) -> Result<Snapshots, Error> {
+        each!(self, store => store.read(Some(names)).await)
+    }
+
+    /// What operators ordered in an election, newest first.
+    pub(crate) async fn orders(
+        &mut self,
+        election: &ElectionName,
+        most: u32,
+    ) -> Result<Vec<OrderRecord>, Error> {
+        each!(self, store => store.orders(election, most).await)
     }
 
     /// Statements run so far.

@@ -8,11 +8,12 @@
 //! new term is taken while work of an old one may still run; every gain is followed by exactly one
 //! loss.
 
+use core::time::Duration;
 use std::collections::VecDeque;
 
-use crate::identity::CandidateId;
+use crate::identity::{CandidateId, CandidateName};
 use crate::lease::Lease;
-use crate::lease::request::{Bid, Holding, Request};
+use crate::lease::request::{Bid, Holding, Request, Resignation};
 use crate::lease::row::{Leader, Record, Snapshot};
 use crate::observation::Observation;
 use crate::planted::{self, Bug};
@@ -83,6 +84,14 @@ pub struct Candidacy {
     went_back: bool,
     /// A term that the store may still show as ours though we let go of it.
     owed: Option<Term>,
+    /// For whom the next term is reserved when it lets go.
+    heir: Option<CandidateName>,
+    /// How long it lets others go first once a term is open.
+    deference: Duration,
+    /// Since when the term was seen to be open to all, if it is and others are let go first.
+    open_since: Option<Time>,
+    /// It is to give up its place in line.
+    steps_back: bool,
     /// What it keeps about its roster, if the election has one.
     membership: Option<Box<Membership>>,
     /// The last thing that was seen of an election with a roster.
@@ -110,6 +119,10 @@ impl Candidacy {
             newest: None,
             went_back: false,
             owed: None,
+            heir: None,
+            deference: Duration::ZERO,
+            open_since: None,
+            steps_back: false,
             membership: None,
             seen: None,
             under_way: None,
@@ -249,10 +262,10 @@ impl Candidacy {
 
     fn request(&self, now: Time) -> Request {
         match (&self.owed, &self.stage) {
-            (Some(term), _) => Request::Resign(self.holding(*term)),
+            (Some(term), _) => Request::Resign(self.resignation(*term)),
             (None, Stage::Leading { term, .. }) => Request::Renew(self.holding(*term)),
             (None, Stage::Following)
-                if self.wish == Wish::Lead && !self.cadence.is_held_off(now) =>
+                if self.wish == Wish::Lead && !self.is_held_off(now) && !self.defers(now) =>
             {
                 Request::Bid(self.bid(now))
             }
@@ -269,8 +282,13 @@ impl Candidacy {
                 Some(self.cadence.retry())
             }
             (None, _, Wish::Nothing) => None,
+            (None, Stage::Following, Wish::Lead) if self.steps_back && !self.has_left() => {
+                Some(self.cadence.retry())
+            }
             (None, Stage::Following, Wish::Lead) => {
-                let ripe = self.ripe_at().map(|ripe| self.cadence.not_held_off(ripe));
+                let ripe = self.ripe_at().map(|ripe| {
+                    if self.is_chosen() { ripe } else { self.cadence.not_held_off(ripe) }
+                });
                 let next = self.cadence.next();
                 Some(ripe.filter(|_| self.cadence.is_well()).map_or(next, |ripe| ripe.min(next)))
             }
@@ -283,13 +301,42 @@ impl Candidacy {
     /// cadence goes on.
     fn ripe_at(&self) -> Option<Time> {
         let ripe = match &self.membership {
-            None => self.observation.as_ref()?.ripe_at(self.patience()),
+            None => self.open_at()?,
             Some(membership) => self.turn_at(self.cadence.last_asked(), membership)?,
         };
         (ripe > self.cadence.last_asked()).then_some(ripe)
     }
 
-    fn patience(&self) -> core::time::Duration {
+    /// When it may bid for the term with success, as far as it can see, others having gone first.
+    fn open_at(&self) -> Option<Time> {
+        let ripe = || self.observation.as_ref().map(|seen| seen.ripe_at(self.patience()));
+        let deference = self.deference();
+        let open = self.open_since.filter(|_| !deference.is_zero()).or_else(ripe)?;
+        Some(open + deference)
+    }
+
+    /// Whether it lets others go first at this moment; also before it ever looked.
+    fn defers(&self, now: Time) -> bool {
+        !self.deference().is_zero() && self.open_at().is_none_or(|open| now < open)
+    }
+
+    /// How long it lets others go first; not at all if the next term is reserved for it.
+    fn deference(&self) -> Duration {
+        if self.is_chosen() { Duration::ZERO } else { self.deference }
+    }
+
+    /// Whether it lets others go first because somebody did not want it to lead. Whoever reserved the
+    /// next term for it has changed their mind.
+    fn is_held_off(&self, now: Time) -> bool {
+        self.cadence.is_held_off(now) && !self.is_chosen()
+    }
+
+    fn is_chosen(&self) -> bool {
+        let reserved = self.record.as_ref().and_then(|record| record.successor.as_ref());
+        reserved == Some(&self.me.name)
+    }
+
+    fn patience(&self) -> Duration {
         let own = self.timing.rules().lease();
         self.record
             .as_ref()
@@ -303,6 +350,10 @@ impl Candidacy {
             suspicion: self.observation.as_ref().and_then(|o| o.suspect(now, self.patience())),
             newest: self.newest,
         }
+    }
+
+    fn resignation(&self, term: Term) -> Resignation {
+        Resignation { holding: self.holding(term), heir: self.heir.clone() }
     }
 
     fn holding(&self, term: Term) -> Holding {
@@ -330,6 +381,16 @@ impl Protocol for Candidacy {
                 self.wish = wish;
             }
             Input::Resign(term) => self.resign(now, term),
+            Input::Heir(heir) => self.heir = heir,
+            Input::Defer(span) => self.deference = span,
+            Input::StepBack => {
+                // Whoever owes the end of a term gives its place up with that, and not sooner.
+                let free = self.stage == Stage::Following && self.owed.is_none();
+                self.steps_back = free && !self.has_left();
+                if self.steps_back {
+                    self.cadence.retry_at(now);
+                }
+            }
             Input::Bell => {
                 if self.is_near(now) {
                     self.cadence.bell(now);

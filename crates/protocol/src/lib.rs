@@ -16,6 +16,11 @@
 //! | [`lease`] | the `lease` protocol: one row per election |
 //! | [`rounds`] | the `rounds` protocol: registers and a roster |
 //! | [`candidacy`] | the state machine of one candidate in one election, by either protocol |
+//! | [`controls`] | what operators have in force |
+//! | [`roll`] | who takes part, for people and for policy |
+//! | [`policy`] | who is preferred |
+//! | [`explain`] | why a candidate leads or does not |
+//! | [`health`] | whether a candidate is well enough to lead, as probes show it |
 //! | [`history`] | the record of transitions that checkers read |
 //!
 //! # The contract
@@ -42,7 +47,7 @@
 //!
 //! // It asks to lead; here the store has no row yet, so the bid becomes the first term.
 //! let Some(Effect::Ask { ticket, request: Request::Bid(bid) }) = candidacy.poll_effect() else { panic!() };
-//! let empty = Snapshot { record: None, now: StoreTime::from_micros(7), holder_died: false, replaced: None };
+//! let empty = Snapshot { record: None, now: StoreTime::from_micros(7), holder_died: false, replaced: None, controls: Default::default() };
 //! let claim = bid.decide(&empty)?;
 //! let later = start + Duration::from_millis(2);
 //! candidacy.handle(later, Input::Answer {
@@ -56,6 +61,9 @@
 //! ```
 
 pub mod candidacy;
+pub mod controls;
+pub mod explain;
+pub mod health;
 pub mod history;
 pub mod identity;
 pub mod lease;
@@ -63,7 +71,9 @@ pub mod observation;
 pub mod outcome;
 #[doc(hidden)]
 pub mod planted;
+pub mod policy;
 pub mod protocol;
+pub mod roll;
 pub mod rounds;
 pub mod rules;
 pub mod standing;

@@ -36,6 +36,8 @@ pub enum Bug {
     LeaseRevived,
     /// A candidate that was evicted takes its old place in line again.
     EvictedKeepsId,
+    /// What operators have in force does not keep anybody from winning.
+    ControlsIgnored,
     /// A shorter round is in force as soon as it is wished for.
     ShrunkAtOnce,
 }
@@ -53,6 +55,7 @@ impl Bug {
         Bug::JumpIgnored,
         Bug::LeaseRevived,
         Bug::EvictedKeepsId,
+        Bug::ControlsIgnored,
         Bug::ShrunkAtOnce,
     ];
 
@@ -69,6 +72,7 @@ impl Bug {
             Bug::JumpIgnored => "jump_ignored",
             Bug::LeaseRevived => "lease_revived",
             Bug::EvictedKeepsId => "evicted_keeps_id",
+            Bug::ControlsIgnored => "controls_ignored",
             Bug::ShrunkAtOnce => "shrunk_at_once",
         }
     }

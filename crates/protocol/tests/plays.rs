@@ -98,6 +98,16 @@ plays! {
     in_rounds_a_graceful_stop_hands_over_at_once,
     in_rounds_vars_that_are_removed_are_made_anew,
     in_rounds_another_round_limit_is_refused,
+    a_pause_holds_back_a_takeover_until_it_is_resumed,
+    a_cordoned_candidate_never_wins_and_another_does,
+    a_demoted_leader_is_held_off_for_as_long_as_was_ordered,
+    an_heir_does_not_defer_to_those_who_are_preferred,
+    an_heir_has_a_lease_to_take_what_was_left_to_it,
+    whoever_is_less_preferred_waits_a_step_and_then_wins,
+    whoever_is_named_after_a_demotion_is_not_held_off_any_more,
+    in_rounds_stepping_back_lets_the_next_in_line_go_first,
+    in_rounds_stepping_back_does_not_hasten_the_end_of_a_doubtful_term,
+    in_rounds_a_cordoned_candidate_does_not_hold_up_the_line,
 }
 
 #[test]

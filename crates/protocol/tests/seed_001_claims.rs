@@ -126,7 +126,7 @@ fn re_elections_are_forced_by_demoting_the_leader() {
     let mut services = Services::of(2, Expiry::Observed);
     services.all_contend();
     services.run(ms(1_000));
-    services.order(&Order::Demote).expect("an order");
+    services.order(&Order::DEMOTE).expect("an order");
     services.run(ms(15_000));
     assert_eq!(services.leaders(), ["service_1"]);
     assert_eq!(services.openings(), [Opening::First, Opening::Released]);

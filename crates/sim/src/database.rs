@@ -7,9 +7,10 @@
 use std::collections::{BTreeSet, VecDeque};
 use std::rc::Rc;
 
+use incumbent_protocol::controls::Controls;
 use incumbent_protocol::identity::Incarnation;
-use incumbent_protocol::lease::order::{Decree, Order, OrderError};
-use incumbent_protocol::lease::request::{Claim, Denied, Done, Holding, Refusal};
+use incumbent_protocol::lease::order::{Decree, Order, OrderError, Papers};
+use incumbent_protocol::lease::request::{Claim, Denied, Done, Holding, Refusal, Resignation};
 use incumbent_protocol::lease::row::{Record, Snapshot, State};
 use incumbent_protocol::outcome::Outcome;
 use incumbent_protocol::rounds::registers::Registers;
@@ -35,6 +36,8 @@ pub(crate) struct Database {
     rows: Vec<Option<Record>>,
     /// VARS and DESCRIPTORS, beside each row. Shared with what is kept for a rollback.
     registers: Vec<Rc<Registers>>,
+    /// What operators have in force, beside each row.
+    controls: Vec<Controls>,
     clock: HostClock,
     step: i64,
     /// When the database took the place of another, for rows that were not written since.
@@ -48,13 +51,14 @@ pub(crate) struct Database {
     pub(crate) table: Table,
 }
 
-/// What a write replaced: a row and its registers go back together.
+/// What a write replaced: a row, its registers and what is in force go back together.
 #[derive(Debug)]
 struct Old {
     at: At,
     election: usize,
     record: Option<Record>,
     registers: Rc<Registers>,
+    controls: Controls,
 }
 
 impl Database {
@@ -65,6 +69,7 @@ impl Database {
             registers: vec![Rc::default(); elections],
             clock: HostClock::new(0, 0, skew),
             step: 0,
+            controls: vec![Controls::default(); elections],
             replaced: vec![None; elections],
             proofs: BTreeSet::new(),
             undo: VecDeque::new(),
@@ -94,12 +99,24 @@ impl Database {
         self.rows[election].as_ref()
     }
 
+    /// What operators have in force.
+    pub(crate) fn controls(&self, election: usize) -> &Controls {
+        &self.controls[election]
+    }
+
+    /// Nothing is in force any more.
+    pub(crate) fn lift_all(&mut self) {
+        self.controls.fill(Controls::default());
+    }
+
     /// What a transaction reads.
     pub(crate) fn snapshot(&self, at: At, election: usize) -> Snapshot {
         let record = self.rows[election].clone();
         let holder_died =
             record.as_ref().is_some_and(|record| self.proofs.contains(&record.holder.incarnation));
-        Snapshot { record, now: self.time(at), holder_died, replaced: self.replaced[election] }
+        let (now, replaced) = (self.time(at), self.replaced[election]);
+        let controls = self.controls[election].clone();
+        Snapshot { record, now, holder_died, replaced, controls }
     }
 
     /// Writes a claim if the row is as it was when the claim was decided, or whatever the row is if
@@ -138,13 +155,16 @@ impl Database {
         &mut self,
         at: At,
         election: usize,
-        term: &Holding,
+        term: &Resignation,
     ) -> Outcome<Done, Denied> {
         let snapshot = self.snapshot(at, election);
-        if !term.may_resign(&snapshot) {
+        if !term.holding.may_resign(&snapshot) {
             return over(snapshot);
         }
-        self.change(at, election, |record| record.state = State::Released);
+        self.change(at, election, |record| {
+            record.successor = term.successor(record);
+            record.state = State::Released;
+        });
         Outcome::Committed(Done::Resigned)
     }
 
@@ -156,11 +176,15 @@ impl Database {
         order: &Order,
         term: Option<Term>,
     ) -> Result<Decree, OrderError> {
-        let decree = order.decide(&self.snapshot(at, election), term)?;
-        self.change(at, election, |record| {
-            record.state = decree.state;
-            record.successor.clone_from(&decree.successor);
-        });
+        let decree = order.decide(&self.snapshot(at, election), &Papers::meant(term))?;
+        self.remember(at, election);
+        self.controls[election].clone_from(&decree.controls);
+        if decree.ends {
+            self.change(at, election, |record| {
+                record.state = decree.state;
+                record.successor.clone_from(&decree.successor);
+            });
+        }
         Ok(decree)
     }
 
@@ -181,7 +205,8 @@ impl Database {
         }
         let (record, registers) =
             (self.rows[election].clone(), Rc::clone(&self.registers[election]));
-        self.undo.push_back(Old { at, election, record, registers });
+        let controls = self.controls[election].clone();
+        self.undo.push_back(Old { at, election, record, registers, controls });
         while self.undo.front().is_some_and(|old| old.at + self.keep < at) {
             self.undo.pop_front();
         }
@@ -194,6 +219,7 @@ impl Database {
         while let Some(old) = self.undo.pop_back_if(|old| old.at + by > at) {
             self.rows[old.election] = old.record;
             self.registers[old.election] = old.registers;
+            self.controls[old.election] = old.controls;
             lost = true;
         }
         self.table.roll_back(at, by);
@@ -208,6 +234,7 @@ impl Database {
     pub(crate) fn delete(&mut self, at: At) {
         self.rows.fill(None);
         self.registers.fill(Rc::default());
+        self.controls.fill(Controls::default());
         self.undo.clear();
         self.table.clear();
         let now = self.time(at);
@@ -281,6 +308,18 @@ mod tests {
     }
 
     #[test]
+    fn what_is_in_force_goes_back_with_the_row_and_is_deleted_with_it() {
+        let mut database = Database::new(1, 0, 1_000);
+        led(&mut database, 10);
+        assert!(database.order(20, 0, &Order::Pause, None).is_ok());
+        assert!(database.roll_back(25, 10, false));
+        assert!(database.controls(0).is_empty() && database.row(0).is_some());
+        assert!(database.order(30, 0, &Order::Pause, None).is_ok());
+        database.delete(35);
+        assert!(database.controls(0).is_empty());
+    }
+
+    #[test]
     fn a_deleted_database_says_that_it_was_replaced_until_it_is_written() {
         let mut database = Database::new(1, 0, 0);
         led(&mut database, 10);
@@ -298,7 +337,7 @@ mod tests {
         let other = Holding { candidate: bid(2).candidate, ..term.clone() };
         assert!(term.may_commit(&database.snapshot(11, 0)));
         assert!(!other.may_commit(&database.snapshot(11, 0)));
-        assert!(database.order(12, 0, &Order::Demote, None).is_ok());
+        assert!(database.order(12, 0, &Order::DEMOTE, None).is_ok());
         assert!(term.may_commit(&database.snapshot(13, 0)), "nobody else can lead yet");
         let empty = Snapshot { record: None, ..database.snapshot(14, 0) };
         let claim = bid(2).decide(&empty).expect("vacant");
@@ -310,10 +349,11 @@ mod tests {
     fn a_released_term_can_be_neither_renewed_nor_resigned_again_and_no_work_commits_in_it() {
         let mut database = Database::new(1, 0, 0);
         let term = led(&mut database, 10);
+        let end = Resignation { holding: term.clone(), heir: None };
         assert!(term.may_commit(&database.snapshot(10, 0)));
-        assert_eq!(database.resign(11, 0, &term), Outcome::Committed(Done::Resigned));
+        assert_eq!(database.resign(11, 0, &end), Outcome::Committed(Done::Resigned));
         assert!(matches!(database.renew(12, 0, &term), Outcome::Refused(_)));
-        assert!(matches!(database.resign(12, 0, &term), Outcome::Refused(_)));
+        assert!(matches!(database.resign(12, 0, &end), Outcome::Refused(_)));
         assert!(!term.may_commit(&database.snapshot(12, 0)));
     }
 }

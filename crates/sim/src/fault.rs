@@ -125,6 +125,18 @@ kinds! {
     VarsReset = "vars_reset",
     /// Somebody deletes a row of a roster by hand.
     RowRemoved = "row_removed",
+    /// An operator pauses an election, and resumes it later.
+    PauseElection = "pause_election",
+    /// An operator cordons a candidate, and lets it in again later.
+    Cordon = "cordon",
+    /// An operator ends a term, and keeps whoever led from winning for a while.
+    HoldOff = "hold_off",
+    /// A leader lets go for an heir: a live one, one that is gone, or itself.
+    ResignTo = "resign_to",
+    /// A candidate lets others go first, for up to a lease.
+    Defer = "defer",
+    /// A candidate gives up its place in line for one at the end of it.
+    StepBack = "step_back",
 }
 
 impl Kind {
@@ -142,12 +154,30 @@ impl Kind {
                 | Kind::Resign
                 | Kind::VarsReset
                 | Kind::RowRemoved
+                | Kind::PauseElection
+                | Kind::Cordon
+                | Kind::HoldOff
+                | Kind::ResignTo
         )
     }
 
     /// Whether it takes a roster to do something.
     pub const fn is_of_rounds(self) -> bool {
-        matches!(self, Kind::VarsReset | Kind::RowRemoved)
+        matches!(self, Kind::VarsReset | Kind::RowRemoved | Kind::StepBack)
+    }
+
+    /// Whether it comes of what operators have in force or of what candidates prefer. Such kinds are
+    /// drawn from chance of their own, so that all else is as in a world without them.
+    pub const fn is_of_conduct(self) -> bool {
+        matches!(
+            self,
+            Kind::PauseElection
+                | Kind::Cordon
+                | Kind::HoldOff
+                | Kind::ResignTo
+                | Kind::Defer
+                | Kind::StepBack
+        )
     }
 
     /// Whether it takes fenced transactions to do something.

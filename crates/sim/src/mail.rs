@@ -89,6 +89,11 @@ impl Mails {
         mail.as_mut().filter(|_| *stamp == id.stamp)
     }
 
+    /// All of them.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &Mail> {
+        self.slots.iter().filter_map(|(_, mail)| mail.as_ref())
+    }
+
     pub(crate) fn remove(&mut self, id: MailId) -> Option<Mail> {
         let (stamp, mail) = self.slots.get_mut(id.slot as usize)?;
         if *stamp != id.stamp {

@@ -91,6 +91,7 @@ pub(crate) struct Ambush {
 }
 
 /// One host and the process on it.
+#[expect(clippy::struct_excessive_bools, reason = "independent facts, each so or not")]
 #[derive(Debug)]
 pub(crate) struct Process {
     pub(crate) id: CandidateId,
@@ -117,6 +118,10 @@ pub(crate) struct Process {
     pub(crate) spoilt: Option<Fault>,
     /// How many answers to fenced commits it will not get.
     pub(crate) commits_lost: u32,
+    /// How long it lets others go first.
+    pub(crate) deference: Span,
+    /// Whether it was told to whom to leave its term.
+    pub(crate) has_heir: bool,
     /// How far its idea of the time is behind, if its timer bursts.
     pub(crate) lag: Span,
     source: Source,
@@ -144,6 +149,8 @@ impl Process {
             odd: false,
             spoilt: None,
             commits_lost: 0,
+            deference: 0,
+            has_heir: false,
             lag: 0,
             source,
             last: Time::ZERO,
@@ -180,6 +187,8 @@ impl Process {
         self.ambush = None;
         self.spoilt = None;
         self.commits_lost = 0;
+        self.deference = 0;
+        self.has_heir = false;
         self.lag = 0;
     }
 

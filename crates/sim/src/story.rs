@@ -185,7 +185,9 @@ impl Story {
         if protocol == Protocol::Rounds {
             draw::rounds(&mut Random::from_seed(seed ^ 0x0000_40b1), &mut setting);
         }
-        let faults = draw::faults(&mut random, &setting);
+        let mut faults = draw::faults(&mut random, &setting);
+        faults.extend(draw::conduct(&mut Random::from_seed(seed ^ 0x0c04_d0c7), &setting));
+        faults.sort_by_key(|fault| fault.at);
         Story { seed, setting, faults }
     }
 
@@ -253,6 +255,19 @@ mod tests {
             for kind in protocol.kinds() {
                 assert!(stories.iter().any(|story| story.has(kind)), "{protocol}: {kind}");
             }
+        }
+    }
+
+    #[test]
+    fn what_operators_have_in_force_shifts_no_other_fault() {
+        for seed in 0..50 {
+            let setting = Story::of_seed(seed, HOUR).setting;
+            let mut random = Random::from_seed(seed ^ 0x1eca_5eed);
+            let _setting = draw::setting(&mut random, HOUR);
+            let apart = draw::faults(&mut random, &setting);
+            let mut story = Story::of_seed(seed, HOUR).faults;
+            story.retain(|fault| !fault.kind.is_of_conduct());
+            assert_eq!(story, apart, "{seed}");
         }
     }
 

@@ -12,7 +12,7 @@ use incumbent_protocol::identity::{CandidateName, ElectionName, NameError};
 use incumbent_protocol::rules::TimingError;
 use thiserror::Error;
 
-use crate::check::Report;
+use crate::check::{NoTermAgainstOrders, Report};
 use crate::clock::{At, HostClock, SECOND, Source, Span};
 use crate::database::{Database, Locks};
 use crate::fault::Kind;
@@ -28,6 +28,7 @@ use crate::story::{Engine, Story};
 use crate::tally::Tally;
 use crate::transaction::{Session, SessionId};
 
+mod conduct;
 mod driver;
 mod faults;
 mod hangup;
@@ -47,7 +48,7 @@ mod work;
 use oath::Oaths;
 
 /// Changes whenever the same seed may give another history.
-pub const VERSION: u32 = 2;
+pub const VERSION: u32 = 3;
 
 /// Why a world could not begin. *Retry:* with another story.
 #[derive(Debug, Error)]
@@ -107,6 +108,7 @@ pub(crate) struct World<'a> {
     dealt: SessionId,
     scribe: Scribe,
     oaths: Oaths,
+    no_term_against_orders: NoTermAgainstOrders,
     tally: Tally,
 }
 
@@ -137,8 +139,9 @@ struct Store {
 pub fn run(story: &Story, plant: Plant, keep: Keep) -> Result<Run, WorldError> {
     let mut world = World::new(story, plant, keep)?;
     plant.while_planted(|| world.run());
-    let World { scribe, tally, oaths, .. } = world;
+    let World { scribe, tally, oaths, no_term_against_orders, .. } = world;
     let (mut report, history, trace) = scribe.finish();
+    no_term_against_orders.add_to(&mut report);
     oaths.add_to(&mut report);
     Ok(Run { report, tally, history, trace })
 }
@@ -192,6 +195,7 @@ impl<'a> World<'a> {
             dealt: 0,
             scribe: Scribe::new(setting.even_clocks, keep),
             oaths: Oaths::default(),
+            no_term_against_orders: NoTermAgainstOrders::default(),
             tally: Tally {
                 runs: 1,
                 simulated: setting.length,

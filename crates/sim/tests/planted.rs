@@ -87,6 +87,8 @@ mod lease {
             Plant::Protocol(Bug::JumpIgnored) => "at_most_one_lease";
         a_lease_revived_by_a_late_answer_is_caught:
             Plant::Protocol(Bug::LeaseRevived) => "loss_told_once" | "at_most_one_lease";
+        a_term_against_what_operators_have_in_force_is_caught:
+            Plant::Protocol(Bug::ControlsIgnored) => "no_term_against_orders";
         a_fenced_commit_without_a_guard_is_caught:
             Plant::UnguardedCommit => "by_transaction";
         a_fenced_commit_that_is_guarded_at_its_beginning_only_is_caught:
@@ -132,6 +134,8 @@ mod rounds {
             Plant::Protocol(Bug::JumpIgnored) => "at_most_one_lease";
         a_lease_revived_by_a_late_answer_is_caught:
             Plant::Protocol(Bug::LeaseRevived) => "loss_told_once" | "at_most_one_lease";
+        a_term_against_what_operators_have_in_force_is_caught:
+            Plant::Protocol(Bug::ControlsIgnored) => "no_term_against_orders";
         a_fenced_commit_without_a_guard_is_caught:
             Plant::UnguardedCommit => "by_transaction";
         a_fenced_commit_that_is_guarded_at_its_beginning_only_is_caught:

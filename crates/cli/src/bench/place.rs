@@ -18,7 +18,9 @@ use tempfile::TempDir;
 use crate::settings::Settings;
 
 /// The tables, and which column names the election; those that others look up come last.
-const TABLES: [(&str, &str); 5] = [
+const TABLES: [(&str, &str); 7] = [
+    ("incumbent_candidate", "election"),
+    ("incumbent_order", "election"),
     ("incumbent_descriptor", "election"),
     ("incumbent_term", "election"),
     ("incumbent_vars", "name"),

@@ -13,13 +13,21 @@ Examples:
 pub(super) const RUN: &str = "\
 Standard input and output belong to the command; what happens is told on standard error. The
 command finds its election, token and name in INCUMBENT_ELECTION, INCUMBENT_TOKEN and
-INCUMBENT_NAME. When the leadership is lost it gets TERM, then KILL, and is gone before the lease
-ends.
+INCUMBENT_NAME, with --slots also its number in INCUMBENT_SLOT. When the leadership is lost it gets
+TERM, then KILL, and is gone before the lease ends, together with everything that it started,
+daemons included.
 
 Examples:
   incumbent run -- ./scheduler
   incumbent run --election billing --lease 5s -- ./ledger --verbose
   incumbent run --once --wait 30s -- ./migrate
+  incumbent run --restart on-failure --restart-limit 10 -- ./scheduler
+  incumbent run --on-loss kill -- ./writer
+  incumbent run --election workers --slots 3 -- ./worker
+  incumbent run --health 'test -w /var/lib/app' --health-every 2s -- ./writer
+  incumbent run --metrics 127.0.0.1:9464 -v --log-format json -- ./scheduler
+  incumbent run --priority 10 --preempt-after 1m -- ./scheduler
+  incumbent run --rolling --label version=1.4.2 --drain 30s -- ./scheduler
   incumbent run --protocol rounds --address 10.0.0.7:80 --label zone=a -- ./scheduler
   INCUMBENT_URL=postgres://app:secret@db/app incumbent run -- ./scheduler
   incumbent run --url 'mysql://app@db/app?ssl-mode=verify_identity' -- ./scheduler";
@@ -33,11 +41,12 @@ Examples:
   incumbent status --all --json";
 
 pub(super) const MEMBERS: &str = "\
-Exits with 0 if somebody leads, with 1 if nobody does or if the election has no roster.
+By rounds also the place in line of each, first in line first. Exits with 0 if somebody leads, with
+1 if nobody does.
 
 Examples:
   incumbent members
-  incumbent members billing --url postgres://app@db/app
+  incumbent members billing --gone --url postgres://app@db/app
   incumbent members --json | jq '.members[] | select(.position == \"second\") | .address'";
 
 pub(super) const WATCH: &str = "\
@@ -46,25 +55,77 @@ Examples:
   incumbent watch --json | while read -r change; do notify \"$change\"; done";
 
 pub(super) const HISTORY: &str = "\
+Exits with 1 if nobody ever led.
+
 Examples:
   incumbent history --election billing --limit 5
   incumbent history --json";
 
-pub(super) const TAKEOVER: &str = "\
-The old leader cannot renew from then on. It may act until it lets go or its lease runs out, and
-nobody leads before. The named candidate then has one lease to take the term.
+pub(super) const EXPLAIN: &str = "\
+Says everything that keeps a candidate from leading, what weighs most first: it is gone, not well,
+paused, cordoned, held off; somebody leads, is preferred, or is before it in line. Exits with 1 if
+the candidate or the election was never seen.
 
 Examples:
-  incumbent takeover host-2 --election billing --reason 'host-1 is due for repair'
-  incumbent takeover host-2 --wait-for 10s";
+  incumbent explain host-2
+  incumbent explain --election billing
+  incumbent explain host-2 --json";
+
+pub(super) const TRANSFER: &str = "\
+The leader keeps leading until its work has ended, at most for as long as --drain says; then it
+lets go for the named candidate. At the end of --drain the term is ended as by a takeover. If the
+leader's process is gone, the next term is reserved at once. A candidate that is cordoned, not well
+or not running is refused.
+
+Examples:
+  incumbent transfer --to host-2 --reason 'host-1 is due for repair'
+  incumbent transfer --to host-2 --drain 30s --wait-for 1m";
 
 pub(super) const DEMOTE: &str = "\
 The old leader cannot renew from then on. It may act until it lets go or its lease runs out, and
-nobody leads before. It holds off for one lease, and may win again after that.
+nobody leads before. It holds off for one lease, or for --hold-off, and may win again after that.
 
 Examples:
   incumbent demote --election billing --reason 'stuck'
+  incumbent demote --hold-off 30s
   incumbent demote --term 1762938412000000 --wait-for 10s";
+
+pub(super) const TAKEOVER: &str = "\
+Does not wait for the work of the old leader: use `transfer` for that. The old leader cannot renew
+from then on. It may act until it lets go or its lease runs out, and nobody leads before. The named
+candidate then has one lease to take the term. Asks before it changes anything.
+
+Examples:
+  incumbent takeover host-2 --dry-run
+  incumbent takeover host-2 --election billing --reason 'host-1 hangs'
+  incumbent takeover host-2 --yes --wait-for 10s";
+
+pub(super) const PAUSE: &str = "\
+Whoever leads goes on and renews. Once it ends, nobody follows until the election is resumed.
+
+Examples:
+  incumbent pause --election billing --reason 'restoring the database'
+  incumbent pause --all";
+
+pub(super) const RESUME: &str = "\
+Examples:
+  incumbent resume --election billing
+  incumbent resume --all --reason 'restored'";
+
+pub(super) const CORDON: &str = "\
+If the candidate leads, it goes on: `transfer` moves its leadership away, `demote` ends it. A
+cordon is by name, and stays when the candidate is started again.
+
+Examples:
+  incumbent cordon host-1 --reason 'due for repair'
+  incumbent cordon host-1 --all";
+
+pub(super) const UNCORDON: &str = "\
+Ends a hold-off too.
+
+Examples:
+  incumbent uncordon host-1
+  incumbent uncordon host-1 --all";
 
 pub(super) const SCHEMA: &str = "\
 In an SQLite file, tables are made by themselves when a candidate first opens it. In a database
@@ -92,7 +153,8 @@ Examples:
 
 pub(super) const DEMO: &str = "\
 Everything happens in a temporary folder that is removed at the end. Of the shared options, --lease,
---margin, --expiry, --json and those of the protocol matter. Exits with 0 only if every promise was kept.
+--margin, --expiry, --json and those of the protocol matter. Exits with 0 only if every promise was
+kept.
 
 Examples:
   incumbent demo

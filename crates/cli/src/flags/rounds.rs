@@ -1,7 +1,7 @@
 //! The flags of the protocol `rounds`, which protocol it is, and what `members` takes.
 //!
 //! Assumes: nothing; everything comes from people.
-//! Promises: a label is a key and a value; whether it can be used is for the library to say.
+//! Promises: whether timings fit together is for the library to say.
 
 use std::time::Duration;
 
@@ -46,23 +46,7 @@ pub(crate) struct RoundFlags {
     /// candidates must agree.
     #[arg(long, global = true, env = "INCUMBENT_ROUND_CAP", hide_env_values = true, hide_short_help = true, value_name = "DURATION", value_parser = span::parse)]
     pub(crate) round_cap: Option<Duration>,
-    /// With rounds, where others reach this candidate, for `incumbent members`.
-    #[arg(
-        long,
-        global = true,
-        env = "INCUMBENT_ADDRESS",
-        hide_env_values = true,
-        hide_short_help = true
-    )]
-    pub(crate) address: Option<String>,
-    /// With rounds, what this candidate says about itself, for `incumbent members`; may be given
-    /// several times, or as a list with commas.
-    #[arg(long, global = true, env = "INCUMBENT_LABEL", hide_env_values = true, hide_short_help = true, value_name = "KEY=VALUE", value_delimiter = ',', value_parser = label)]
-    pub(crate) label: Vec<Label>,
 }
-
-/// The key and the value of a label.
-pub(crate) type Label = (String, String);
 
 /// The protocols, as the command line names them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -90,24 +74,7 @@ pub(crate) struct MembersArgs {
     /// Which election; the same as --election.
     #[arg(value_name = "ELECTION")]
     pub(crate) named: Option<String>,
-}
-
-/// Reads a label.
-pub(crate) fn label(text: &str) -> Result<Label, String> {
-    let pair = text.split_once('=').map(|(key, value)| (key.to_owned(), value.to_owned()));
-    pair.ok_or_else(|| format!("{text:?} is no label: write it like zone=a"))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_label_is_split_at_its_first_sign() {
-        let pair = |key: &str, value: &str| Ok((key.to_owned(), value.to_owned()));
-        assert_eq!(label("zone=a"), pair("zone", "a"));
-        assert_eq!(label("query=a=b"), pair("query", "a=b"));
-        let error = label("nonsense").expect_err("no sign");
-        assert_eq!(error, "\"nonsense\" is no label: write it like zone=a");
-    }
+    /// Also those who left, or were not heard of lately, within a day.
+    #[arg(long)]
+    pub(crate) gone: bool,
 }

@@ -17,6 +17,10 @@ pub(crate) enum Word {
     Until(u64),
     /// Stop the command: ask first, then make it.
     Stop,
+    /// Stop the command, but let it take until then if the lease goes on.
+    Drain(u64),
+    /// Make it stop at once.
+    Kill,
 }
 
 /// The supervisor's end.
@@ -53,6 +57,8 @@ impl Speaker {
         let line = match word {
             Word::Until(until) => format!("until {until}\n"),
             Word::Stop => "stop\n".to_owned(),
+            Word::Drain(until) => format!("drain {until}\n"),
+            Word::Kill => "kill\n".to_owned(),
         };
         // A guard that does not read must not hold up its supervisor: what does not fit is not said.
         let _ = rustix::io::write(&self.pipe, line.as_bytes());
@@ -84,7 +90,13 @@ impl Listener {
                         return Some(Word::Until(nanos));
                     }
                 }
+                Some(("drain", nanos)) => {
+                    if let Ok(nanos) = nanos.parse() {
+                        return Some(Word::Drain(nanos));
+                    }
+                }
                 None if line == "stop" => return Some(Word::Stop),
+                None if line == "kill" => return Some(Word::Kill),
                 _ => {}
             }
         }

@@ -1,9 +1,12 @@
-//! The last line that the history of a leadership gets: that its work is dead.
+//! What the history of a leadership says of its work: that it began, and that it is dead.
 //!
 //! Assumes: the supervisor, who keeps the history, may be stopped or dead when the work ends; so
-//! the guard writes this line, on the clock that all processes of the host share.
-//! Promises: it is written after the command was reaped, never before. A second one, from a
-//! supervisor that is still there, changes nothing: whoever reads a history takes the first.
+//! the guard writes these lines, on the clock that all processes of the host share.
+//! If the guard is the one that is dead, the supervisor writes the last one, on behalf of the moment in which
+//! it saw the end and not of the one in which it got around to it.
+//! Promises: the first is stamped before the command is started, by whoever starts it; the last after
+//! it was reaped. A second last one changes nothing:
+//! whoever reads a history takes the first.
 
 use std::fs::OpenOptions;
 use std::io::Write;
@@ -40,9 +43,23 @@ impl Epitaph {
         Ok(Epitaph { line, file })
     }
 
-    /// Writes it: the work is dead now. A history that cannot be written never stands in the way.
-    pub(crate) fn write(&mut self) {
+    /// The work is about to begin.
+    pub(crate) fn birth(&self) -> Self {
+        let mut birth = self.clone();
+        if let Event::WorkEnded { election, term } = &self.line.event {
+            birth.line.event = Event::WorkBegan { election: election.clone(), term: *term };
+        }
+        birth.stamp();
+        birth
+    }
+
+    /// The work is dead now.
+    pub(crate) fn stamp(&mut self) {
         self.line.at = Time::from_nanos(lease_clock_nanos());
+    }
+
+    /// Writes it. A history that cannot be written never stands in the way.
+    pub(crate) fn write(&self) {
         let Ok(mut words) = serde_json::to_string(&self.line) else {
             return;
         };

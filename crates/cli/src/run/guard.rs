@@ -3,8 +3,9 @@
 //!
 //! Assumes: the supervisor made it the head of a process group of its own, and keeps the other end
 //! of the control pipe.
-//! Promises: the group, guard and command alike, is dead before the lease ends; at once if the
-//! supervisor dies. The kernel kills the command if the guard itself is killed.
+//! Promises: the command and everything below it, in whatever group or session, is dead before the
+//! lease ends; at once if the supervisor dies. If the guard itself is killed, the kernel kills the
+//! command, and the supervisor kills the rest.
 
 use std::ffi::OsString;
 use std::os::unix::process::ExitStatusExt;
@@ -15,7 +16,7 @@ use anyhow::Context;
 use incumbent::lease_clock_nanos;
 use rustix::io::Errno;
 use rustix::process::{
-    Signal, getpgid, getpgrp, getpid, getppid, kill_current_process_group, kill_process,
+    Pid, Signal, getpgrp, getpid, getppid, kill_current_process_group, kill_process,
     kill_process_group, setpgid,
 };
 use tokio::process::{Child, Command};
@@ -23,6 +24,7 @@ use tokio::signal::unix::{SignalKind, signal};
 
 use super::control::{Listener, Word};
 use super::epitaph::Epitaph;
+use super::kin;
 use super::ladder::{Ladder, Rung};
 use super::ward::own_program;
 use crate::exit::Exit;
@@ -38,6 +40,12 @@ const REAP_MAX: Duration = Duration::from_millis(500);
 /// command can be taken for it.
 const OVERDUE: Signal = Signal::USR1;
 
+/// How a guard ends that was told to end its command and had to kill it.
+const KILLED: Exit = Exit::Child(137);
+
+/// How a guard ends that was told to end its command before it had started it.
+const STOPPED: Exit = Exit::Child(143);
+
 /// Whether a guard ended its command because the lease was at its end.
 pub(crate) fn is_overdue(status: ExitStatus) -> bool {
     status.signal() == Some(OVERDUE.as_raw())
@@ -48,17 +56,28 @@ pub(crate) async fn guard(args: GuardArgs) -> anyhow::Result<Exit> {
     let mut control = Listener::open(args.control)?;
     // What is sent to the group reaches the guard too, which must outlive the command.
     let _deaf = deafen()?;
+    wake_at_the_death_of_the_supervisor().context("cannot bind the guard to its supervisor")?;
+    kin::adopt().context("cannot adopt what the command leaves behind")?;
+    let mut orphans = signal(SignalKind::child())?;
     let Some(Word::Until(until)) = control.hear().await else {
         return Ok(Exit::Failure);
     };
-    let mut ladder = Ladder::new(until, Duration::from_millis(args.grace_ms));
+    let grace = Duration::from_millis(args.grace_ms);
+    let mut ladder = Ladder::new(until, grace).abrupt(args.abrupt);
     if ladder.next().0 <= lease_clock_nanos() {
         return Ok(Exit::Overdue);
+    }
+    if let Some(exit) = called_off(&mut control, &mut ladder).await {
+        return Ok(exit);
+    }
+    let epitaph = args.epitaph.as_deref().map(Epitaph::parse).transpose()?;
+    if let Some(epitaph) = &epitaph {
+        note(epitaph.birth()).await;
     }
     // Started from the main thread: the kernel binds the command's life to the thread that starts
     // it.
     let child = stage(&args.command)?.spawn().context("cannot start the command")?;
-    let epitaph = args.epitaph.as_deref().map(Epitaph::parse).transpose()?;
+    let pid = child.id().and_then(|pid| Pid::from_raw(i32::try_from(pid).ok()?));
     let mut charge = Charge { child, epitaph };
     let (mut told, mut late) = (false, false);
     loop {
@@ -66,8 +85,7 @@ pub(crate) async fn guard(args: GuardArgs) -> anyhow::Result<Exit> {
         let nap = Duration::from_nanos(at.saturating_sub(lease_clock_nanos())).min(NAP_MAX);
         tokio::select! {
             status = charge.child.wait() => {
-                end_group();
-                charge.mourn().await;
+                charge.end().await;
                 let exit = Exit::Child(code(status?));
                 return Ok(if late { Exit::Overdue } else { exit });
             }
@@ -77,20 +95,42 @@ pub(crate) async fn guard(args: GuardArgs) -> anyhow::Result<Exit> {
                     told = true;
                     ladder.stop(lease_clock_nanos());
                 }
-                None => return Ok(charge.kill().await),
+                Some(Word::Drain(until)) => {
+                    told = true;
+                    ladder.drain(until);
+                }
+                Some(Word::Kill) | None => {
+                    charge.end().await;
+                    return Ok(KILLED);
+                }
             },
+            _ = orphans.recv() => kin::bury(pid),
             () = tokio::time::sleep(nap) => {}
         }
         match ladder.climb(lease_clock_nanos()) {
             Some(Rung::Term) => {
                 late = !told;
-                send(Signal::TERM);
+                ask();
             }
             Some(Rung::Kill) => {
-                let exit = charge.kill().await;
-                return Ok(if late { Exit::Overdue } else { exit });
+                charge.end().await;
+                return Ok(if told && !late { KILLED } else { Exit::Overdue });
             }
             None => {}
+        }
+    }
+}
+
+/// Takes what was said while the guard started; how it ends if the command is not to be started at all.
+async fn called_off(control: &mut Listener, ladder: &mut Ladder) -> Option<Exit> {
+    loop {
+        // So that the runtime has looked at the pipe.
+        tokio::task::yield_now().await;
+        match tokio::time::timeout(Duration::ZERO, control.hear()).await {
+            Err(_) => return None,
+            Ok(Some(Word::Until(until))) => ladder.extend(until),
+            Ok(Some(Word::Stop | Word::Drain(_))) => return Some(STOPPED),
+            Ok(Some(Word::Kill) | None) => return Some(KILLED),
         }
     }
 }
@@ -102,42 +142,76 @@ struct Charge {
 }
 
 impl Charge {
-    /// Ends the command and everything in its group.
-    async fn kill(&mut self) -> Exit {
-        end_group();
-        let reaped = tokio::time::timeout(REAP_MAX, self.child.wait()).await;
-        if reaped.is_ok() {
+    /// Ends the command and everything that came of it, and says so if that can be said without
+    /// delay. The guard leaves the group first, so that somebody is left to say it; if it cannot
+    /// leave, it dies with the others, after them.
+    async fn end(&mut self) {
+        let group = getpgrp();
+        let has_left = leave_group();
+        if has_left {
+            let killed = kill_process_group(group, Signal::KILL);
+            report(killed.or_else(|error| if error == Errno::SRCH { Ok(()) } else { Err(error) }));
+        }
+        if self.reap().await {
             self.mourn().await;
         }
-        Exit::Child(137)
+        if !has_left {
+            report(kill_current_process_group(Signal::KILL));
+        }
     }
 
-    /// Says that the work is dead, if that can be said without delay.
+    /// Kills what is left and waits for its end. Asks the kernel itself: nothing here may depend on when
+    /// a runtime hears of it.
+    #[cfg(target_os = "linux")]
+    #[expect(clippy::unused_async, reason = "elsewhere it waits")]
+    async fn reap(&mut self) -> bool {
+        kin::end();
+        true
+    }
+
+    /// Waits for the end of the command. False if the kernel takes too long for it.
+    #[cfg(not(target_os = "linux"))]
+    async fn reap(&mut self) -> bool {
+        tokio::time::timeout(REAP_MAX, self.child.wait()).await.is_ok()
+    }
+
     async fn mourn(&mut self) {
         if let Some(mut epitaph) = self.epitaph.take() {
-            let written = tokio::task::spawn_blocking(move || epitaph.write());
-            let _ = tokio::time::timeout(REAP_MAX, written).await;
+            epitaph.stamp();
+            note(epitaph).await;
         }
     }
 }
 
-/// Leaves the group, so that somebody is left to say what became of it, and kills all who are still
-/// in it. If the guard cannot leave, it dies with them.
-fn end_group() {
-    let old = getpgrp();
-    let left = getppid()
-        .and_then(|supervisor| getpgid(Some(supervisor)).ok())
-        .is_some_and(|group| setpgid(None, Some(group)).is_ok());
-    let killed = if left {
-        kill_process_group(old, Signal::KILL)
-    } else {
-        kill_current_process_group(Signal::KILL)
-    };
-    if let Err(error) =
-        killed.or_else(|error| if error == Errno::SRCH { Ok(()) } else { Err(error) })
-    {
+/// Writes it into the history, if that can be done without delay.
+async fn note(epitaph: Epitaph) {
+    let written = tokio::task::spawn_blocking(move || epitaph.write());
+    let _ = tokio::time::timeout(REAP_MAX, written).await;
+}
+
+/// Goes over to the group of the supervisor, if that is possible.
+fn leave_group() -> bool {
+    getppid().and_then(kin::group_of).is_some_and(|group| setpgid(None, Some(group)).is_ok())
+}
+
+fn report(killed: Result<(), Errno>) {
+    if let Err(error) = killed {
         tracing::error!(%error, "cannot kill the command");
     }
+}
+
+/// A guard that is stopped cannot notice that its supervisor was killed, and would leave the command
+/// running: the kernel makes it continue then.
+#[cfg(target_os = "linux")]
+fn wake_at_the_death_of_the_supervisor() -> std::io::Result<()> {
+    Ok(rustix::process::set_parent_process_death_signal(Some(Signal::CONT))?)
+}
+
+/// Other kernels offer no such thing.
+#[cfg(not(target_os = "linux"))]
+#[expect(clippy::unnecessary_wraps, reason = "on Linux it can fail")]
+fn wake_at_the_death_of_the_supervisor() -> std::io::Result<()> {
+    Ok(())
 }
 
 /// Ends so that the supervisor knows whose doing it was. Returns only if that cannot be.
@@ -160,11 +234,12 @@ fn stage(words: &[OsString]) -> anyhow::Result<Command> {
     Ok(command)
 }
 
-/// To the whole group; the guard itself does not listen.
-fn send(signal: Signal) {
-    if let Err(error) = kill_current_process_group(signal) {
-        tracing::error!(%error, ?signal, "cannot signal the command");
+/// Asks everybody to stop: the whole group, and whoever left it. The guard itself does not listen.
+fn ask() {
+    if let Err(error) = kill_current_process_group(Signal::TERM) {
+        tracing::error!(%error, "cannot ask the command to stop");
     }
+    kin::signal_outside(getpgrp(), Signal::TERM);
 }
 
 /// The terminal's signals too: a command that reads from it in the background must not stop its guard.

@@ -1,66 +1,101 @@
 //! The supervisor's hold on a guard and, through it, on the command.
 //!
-//! Assumes: one ward per leadership.
-//! Promises: when [`Ward::ended`] returns, every process of the command's group is dead, so that
-//! the leadership can be let go of.
+//! Assumes: one ward at a time. When a guard is killed, everything else below this process is taken
+//! for what it left behind.
+//! Promises: when [`Ward::ended`] returns, everything below the guard is dead, so that the
+//! leadership can be let go of.
 
 use std::ffi::OsString;
-use std::os::unix::process::CommandExt;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use anyhow::Context;
 use incumbent::{CandidateId, Leadership};
-use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
+use rustix::process::{
+    Pid, Signal, WaitId, WaitIdOptions, kill_process, kill_process_group, waitid,
+};
 use tokio::task::JoinHandle;
 
-use super::control::{self, Speaker, Word};
+use super::control::{self, Passage, Speaker, Word};
 use super::epitaph::Epitaph;
+use super::{guard, kin};
+use crate::flags::OnLoss;
+
+/// How long a file system may take to take a last line.
+const WRITE_MAX: Duration = Duration::from_millis(500);
 
 /// A running guard.
 #[derive(Debug)]
 pub(crate) struct Ward {
     speaker: Speaker,
-    group: Option<Pid>,
+    leader: Leader,
     reaper: JoinHandle<std::io::Result<ExitStatus>>,
 }
 
+/// The guard's number, which is also that of its group, for as long as it belongs to nobody else: until
+/// the guard is reaped.
+type Leader = Arc<Mutex<Option<Pid>>>;
+
+/// What a ward is started for.
+pub(crate) struct Errand<'a> {
+    pub(crate) leadership: &'a Leadership,
+    pub(crate) me: &'a CandidateId,
+    pub(crate) slot: Option<usize>,
+    pub(crate) grace: Duration,
+    /// The command is killed at the end of the lease without being asked first.
+    pub(crate) is_abrupt: bool,
+    pub(crate) epitaph: Option<Epitaph>,
+    pub(crate) words: &'a [OsString],
+}
+
+impl Errand<'_> {
+    /// The guard, as it is to be started.
+    fn guard(&self, passage: &Passage) -> anyhow::Result<Command> {
+        let mut guard = Command::new(own_program()?);
+        guard
+            .arg("guard")
+            .args(["--control-fd", &passage.number().to_string()])
+            .args(["--grace-ms", &self.grace.as_millis().to_string()])
+            .args(self.is_abrupt.then_some("--abrupt"));
+        if let Some(epitaph) = &self.epitaph {
+            guard.args(["--epitaph", &epitaph.words()?]);
+        }
+        guard
+            .arg("--")
+            .args(self.words)
+            .env("INCUMBENT_ELECTION", self.leadership.election().as_str())
+            .env("INCUMBENT_TOKEN", self.leadership.token().to_string())
+            .env("INCUMBENT_NAME", self.me.name.as_str())
+            .process_group(0);
+        match self.slot {
+            Some(slot) => guard.env("INCUMBENT_SLOT", slot.to_string()),
+            // It would be that of a `run` around this one.
+            None => guard.env_remove("INCUMBENT_SLOT"),
+        };
+        Ok(guard)
+    }
+}
+
 impl Ward {
-    /// Starts the command under a guard, for as long as the leadership is renewed.
-    pub(crate) fn start(
-        leadership: &Leadership,
-        me: &CandidateId,
-        grace: Duration,
-        epitaph: Option<Epitaph>,
-        words: &[OsString],
-    ) -> anyhow::Result<Ward> {
+    /// Starts the command under a guard, for as long as the leadership is renewed. From the main
+    /// thread: the kernel wakes a stopped guard when the thread that started it is dead.
+    pub(crate) fn start(errand: &Errand<'_>) -> anyhow::Result<Ward> {
+        let leadership = errand.leadership;
         let (mut speaker, passage) = control::pipe()?;
         speaker.say(Word::Until(leadership.valid_until_nanos()));
         // The guard and the command inherit the proof of life: nobody can take this candidate for
         // dead before they are.
         let life = leadership.share_lock().transpose().context("cannot share the lock")?;
-        let mut guard = Command::new(own_program()?);
-        guard
-            .arg("guard")
-            .args(["--control-fd", &passage.number().to_string()])
-            .args(["--grace-ms", &grace.as_millis().to_string()]);
-        if let Some(epitaph) = epitaph {
-            guard.args(["--epitaph", &epitaph.words()?]);
-        }
-        let guard = guard
-            .arg("--")
-            .args(words)
-            .env("INCUMBENT_ELECTION", leadership.election().as_str())
-            .env("INCUMBENT_TOKEN", leadership.token().to_string())
-            .env("INCUMBENT_NAME", me.name.as_str())
-            .process_group(0)
-            .spawn()
-            .context("cannot start the guard")?;
+        let guard = errand.guard(&passage)?.spawn().context("cannot start the guard")?;
         drop((passage, life));
-        let group = i32::try_from(guard.id()).ok().and_then(Pid::from_raw);
-        let reaper = tokio::task::spawn_blocking(move || reap(guard, group));
-        Ok(Ward { speaker, group, reaper })
+        let pid = i32::try_from(guard.id()).ok().and_then(Pid::from_raw);
+        let leader: Leader = Arc::new(Mutex::new(pid));
+        let (epitaph, shared) = (errand.epitaph.clone(), Arc::clone(&leader));
+        let reaper = tokio::task::spawn_blocking(move || reap(guard, &shared, epitaph));
+        Ok(Ward { speaker, leader, reaper })
     }
 
     /// Passes on how long the lease runs.
@@ -68,16 +103,24 @@ impl Ward {
         self.speaker.say(Word::Until(leadership.valid_until_nanos()));
     }
 
-    /// Asks the command to stop, and later makes it.
-    pub(crate) fn stop(&mut self) {
-        self.speaker.say(Word::Stop);
+    /// Asks the command to stop, and later makes it; or makes it at once.
+    pub(crate) fn stop(&mut self, how: OnLoss) {
+        self.speaker.say(if how == OnLoss::Kill { Word::Kill } else { Word::Stop });
+    }
+
+    /// Asks the command to stop, and lets it take until then.
+    pub(crate) fn drain(&mut self, until: u64) {
+        self.speaker.say(Word::Drain(until));
     }
 
     /// Makes the command stop, and its guard, should that be stopped or starved itself.
     pub(crate) fn kill(&mut self) {
-        // As long as `ended` has not returned, the group's number belongs to nobody else.
-        if let Some(group) = self.group.filter(|_| !self.reaper.is_finished()) {
-            let _ = kill_process_group(group, Signal::KILL);
+        let leader = self.leader.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(pid) = *leader {
+            let _ = kill_process_group(pid, Signal::KILL);
+            // Whoever left its group is not reached by that. What it leaves behind then is the
+            // reaper's to end.
+            let _ = kill_process(pid, Signal::KILL);
         }
     }
 
@@ -97,13 +140,36 @@ pub(crate) fn own_program() -> anyhow::Result<PathBuf> {
     std::env::current_exe().context("cannot find this program's own file")
 }
 
-/// Waits for the guard, and kills what is left of its group while the guard's number cannot have
-/// been given to anyone else.
-fn reap(mut guard: Child, group: Option<Pid>) -> std::io::Result<ExitStatus> {
-    if let Some(pid) = group {
+/// Waits for the guard, and kills what is left: its group, while the guard's number cannot have been
+/// given to anyone else, and whatever else this process adopted from it.
+fn reap(
+    mut process: Child,
+    leader: &Mutex<Option<Pid>>,
+    epitaph: Option<Epitaph>,
+) -> std::io::Result<ExitStatus> {
+    let pid = *leader.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(pid) = pid {
         let options = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT;
         while let Err(rustix::io::Errno::INTR) = waitid(WaitId::Pid(pid), options) {}
         let _ = kill_process_group(pid, Signal::KILL);
     }
-    guard.wait()
+    // From here on its number may be given to another.
+    *leader.lock().unwrap_or_else(PoisonError::into_inner) = None;
+    let status = process.wait();
+    // A guard that was not killed itself has left nothing behind. Else it takes as long as it takes:
+    // nobody else may lead before.
+    if status.as_ref().is_ok_and(|&status| status.signal().is_some() && !guard::is_overdue(status))
+    {
+        kin::end();
+    }
+    if let Some(mut epitaph) = epitaph {
+        epitaph.stamp();
+        let (done, written) = std::sync::mpsc::channel();
+        std::thread::spawn(move || {
+            epitaph.write();
+            done.send(())
+        });
+        let _ = written.recv_timeout(WRITE_MAX);
+    }
+    status
 }

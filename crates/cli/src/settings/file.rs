@@ -4,17 +4,18 @@
 //! Promises: an unknown key is an error that names it and the known ones; a file that was not asked
 //! for may be missing.
 
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use incumbent::{Expiry, Protocol};
+use incumbent::{Expiry, Preference, Protocol};
 use toml::{Table, Value};
 
 use super::{SettingsError, folder};
 use crate::flags::{Label, label};
 use crate::span;
 
-const KNOWN: [&str; 15] = [
+const KNOWN: [&str; 22] = [
     "url",
     "election",
     "name",
@@ -30,6 +31,13 @@ const KNOWN: [&str; 15] = [
     "round_cap",
     "address",
     "label",
+    "priority",
+    "prefer",
+    "preempt_after",
+    "hold_down",
+    "rolling",
+    "drain",
+    "metrics",
 ];
 
 /// What the file says.
@@ -50,6 +58,13 @@ pub(super) struct File {
     pub(super) round_cap: Option<Duration>,
     pub(super) address: Option<String>,
     pub(super) label: Vec<Label>,
+    pub(super) priority: Option<i32>,
+    pub(super) prefer: Vec<Preference>,
+    pub(super) preempt_after: Option<Duration>,
+    pub(super) hold_down: Option<Duration>,
+    pub(super) rolling: Option<bool>,
+    pub(super) drain: Option<Duration>,
+    pub(super) metrics: Option<SocketAddr>,
 }
 
 /// Reads the named file, or the usual one if it exists.
@@ -109,31 +124,56 @@ fn parse(text: &str) -> Result<File, String> {
         round_delta: span("round_delta")?,
         round_cap: span("round_cap")?,
         address: text("address")?,
-        label: labels(table.get("label"))?,
+        label: list(&table, "label", "zone=a,rack=7", label)?,
+        priority: number(&table, "priority")?,
+        prefer: list(&table, "prefer", "zone=a,version=newest", |word| {
+            word.parse().map_err(|error: incumbent::PreferenceError| error.to_string())
+        })?,
+        preempt_after: span("preempt_after")?,
+        hold_down: span("hold_down")?,
+        rolling: truth(&table, "rolling")?,
+        drain: span("drain")?,
+        metrics: text("metrics")?.as_deref().map(address).transpose()?,
     })
 }
 
-fn number(table: &Table, key: &str) -> Result<Option<u32>, String> {
+fn address(text: &str) -> Result<SocketAddr, String> {
+    text.parse().map_err(|_| format!("metrics must be an address like 127.0.0.1:9464, not {text}"))
+}
+
+fn number<N: TryFrom<i64>>(table: &Table, key: &str) -> Result<Option<N>, String> {
     let found = table.get(key).map(|value| {
-        let number = value.as_integer().and_then(|number| u32::try_from(number).ok());
+        let number = value.as_integer().and_then(|number| N::try_from(number).ok());
         number.ok_or_else(|| format!("{key} must be a number, like 2, not {value}"))
     });
     found.transpose()
 }
 
+fn truth(table: &Table, key: &str) -> Result<Option<bool>, String> {
+    let found = table.get(key).map(|value| {
+        value.as_bool().ok_or_else(|| format!("{key} must be true or false, not {value}"))
+    });
+    found.transpose()
+}
+
 /// A list of texts, or one text with commas.
-fn labels(found: Option<&Value>) -> Result<Vec<Label>, String> {
-    let wrong = "label must be text in quotes, like \"zone=a,rack=7\", or a list of such texts";
-    let texts: Vec<&str> = match found {
+fn list<T>(
+    table: &Table,
+    key: &str,
+    like: &str,
+    read: impl Fn(&str) -> Result<T, String>,
+) -> Result<Vec<T>, String> {
+    let wrong = || format!("{key} must be text in quotes, like {like:?}, or a list of such texts");
+    let texts: Vec<&str> = match table.get(key) {
         None => Vec::new(),
         Some(Value::String(text)) => text.split(',').collect(),
         Some(Value::Array(texts)) => {
-            let texts = texts.iter().map(|text| text.as_str().ok_or(wrong));
+            let texts = texts.iter().map(|text| text.as_str().ok_or_else(wrong));
             texts.collect::<Result<_, _>>()?
         }
-        Some(_) => return Err(wrong.to_owned()),
+        Some(_) => return Err(wrong()),
     };
-    texts.into_iter().map(label).collect()
+    texts.into_iter().map(read).collect()
 }
 
 #[cfg(test)]
@@ -147,12 +187,15 @@ mod tests {
     #[test]
     fn every_known_key_is_read() {
         let text = KNOWN.map(|key| match key {
-            "lease" | "margin" | "grace" | "round_time" | "round_delta" | "round_cap" => {
-                format!("{key} = \"2s\"\n")
-            }
+            "lease" | "margin" | "grace" | "round_time" | "round_delta" | "round_cap"
+            | "preempt_after" | "hold_down" | "drain" => format!("{key} = \"2s\"\n"),
+            "priority" => "priority = -3\n".to_owned(),
+            "prefer" => "prefer = \"zone=a,version=newest\"\n".to_owned(),
+            "rolling" => "rolling = true\n".to_owned(),
             "expiry" => "expiry = \"database\"\n".to_owned(),
             "protocol" => "protocol = \"rounds\"\n".to_owned(),
             "round_limit" => "round_limit = 3\n".to_owned(),
+            "metrics" => "metrics = \"[::1]:9464\"\n".to_owned(),
             "label" => "label = [\"zone=a\", \"note=a, b\"]\n".to_owned(),
             key => format!("{key} = \"x\"\n"),
         });
@@ -174,6 +217,13 @@ mod tests {
             round_cap: two,
             address: word(),
             label: vec![pair("zone", "a"), pair("note", "a, b")],
+            priority: Some(-3),
+            prefer: ["zone=a", "version=newest"].map(|word| word.parse().expect("one")).to_vec(),
+            preempt_after: two,
+            hold_down: two,
+            rolling: Some(true),
+            drain: two,
+            metrics: Some(SocketAddr::from((std::net::Ipv6Addr::LOCALHOST, 9464))),
         };
         assert_eq!(parse(&text.concat()), Ok(file));
     }
@@ -184,7 +234,8 @@ mod tests {
         assert_eq!(
             error,
             "unknown key \"leese\"; the known ones are url, election, name, lease, margin, expiry, history, grace, \
-             protocol, round_time, round_limit, round_delta, round_cap, address, label"
+             protocol, round_time, round_limit, round_delta, round_cap, address, label, priority, prefer, preempt_after, \
+             hold_down, rolling, drain, metrics"
         );
     }
 
@@ -196,6 +247,15 @@ mod tests {
             Err("round_limit must be a number, like 2, not -1".to_owned())
         );
         assert!(parse("label = 3").is_err());
+        assert!(parse("prefer = \"newest\"").is_err());
+        assert_eq!(
+            parse("rolling = \"yes\""),
+            Err("rolling must be true or false, not \"yes\"".to_owned())
+        );
+        assert_eq!(
+            parse("metrics = \"here\""),
+            Err("metrics must be an address like 127.0.0.1:9464, not here".to_owned())
+        );
         let labels = parse("label = \"zone=a,rack=7\"").map(|file| file.label);
         assert_eq!(labels, Ok(vec![pair("zone", "a"), pair("rack", "7")]));
         assert_eq!(parse("lease = \"3\""), Err("lease: 3 of what? Write 3s or 3ms".to_owned()));

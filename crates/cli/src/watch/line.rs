@@ -3,9 +3,10 @@
 //! Assumes: nothing.
 //! Promises: one line; whatever does not belong to a change is null or left out.
 
-use incumbent::{CandidateId, Change, Leader, MemberId, StoreTime, Term};
+use incumbent::{CandidateId, Change, Controls, Leader, MemberId, StoreTime, Term};
 use serde::Serialize;
 
+use crate::status::controls;
 use crate::{moment, span};
 
 /// Something to tell of.
@@ -20,6 +21,13 @@ pub(super) enum Event {
         /// Who.
         who: CandidateId,
     },
+    /// Operators put something in force, or lifted it.
+    Controls {
+        /// What is in force now.
+        controls: Controls,
+        /// What is different, in words.
+        words: String,
+    },
 }
 
 /// A change as programs read it.
@@ -28,7 +36,8 @@ pub(super) struct Line {
     at: String,
     election: String,
     /// `leader`, `gained`, `unsure`, `resumed`, `lost`, `went_back`, `trouble` or `well`; by rounds
-    /// also `joined`, `evicted`, `paced`, `came`, `died` or `gone`.
+    /// also `joined`, `evicted`, `paced`, `came`, `died` or `gone`; `controls` if operators put something
+    /// in force or lifted it.
     change: &'static str,
     leader: Option<String>,
     incarnation: Option<String>,
@@ -47,6 +56,9 @@ pub(super) struct Line {
     reason: Option<&'static str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     problem: Option<String>,
+    /// As in `status`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    controls: Option<controls::Face>,
     #[serde(skip)]
     words: String,
 }
@@ -55,6 +67,11 @@ impl Line {
     pub(super) fn of(election: &str, time: StoreTime, event: &Event) -> Line {
         let line = match event {
             Event::Gone { id, who } => Line::of_member("gone", *id, who, "is off the roster"),
+            Event::Controls { controls, words } => {
+                let controls = Some(controls::Face::of(controls));
+                let words = words.replace(char::is_control, " ");
+                Line { controls, ..Line::saying("controls", words) }
+            }
             Event::Seen(change) => Line::seen(change),
         };
         let words = format!("{}  {election}: {}", moment::show_clock(time), line.words);

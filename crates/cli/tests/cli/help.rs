@@ -30,8 +30,14 @@ fn every_command_has_a_page_with_examples() {
         "members",
         "watch",
         "history",
-        "takeover",
+        "explain",
+        "transfer",
         "demote",
+        "takeover",
+        "pause",
+        "resume",
+        "cordon",
+        "uncordon",
         "schema",
         "doctor",
         "demo",
@@ -54,7 +60,8 @@ fn every_benchmark_has_a_page_with_examples() {
 
 #[test]
 fn no_page_is_wider_than_a_hundred_columns() {
-    for command in ["run", "status", "members", "demo", "takeover", "schema", "doctor"] {
+    for command in ["run", "status", "members", "demo", "takeover", "transfer", "schema", "doctor"]
+    {
         let wide = page(&[command, "--help"])
             .lines()
             .find(|line| line.chars().count() > 100)

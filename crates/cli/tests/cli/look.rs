@@ -112,9 +112,9 @@ fn the_printed_schema_is_the_one_that_is_applied() {
     assert_eq!(json["sql"].as_str().map(str::trim_end), Some(printed.out.trim_end()));
     assert!(!desk.path(".local").exists(), "printing made a folder");
     let first = desk.ask(&["schema", "--apply"]);
-    assert!(first.code == 0 && first.out.ends_with(": made, version 2\n"), "{first:?}");
+    assert!(first.code == 0 && first.out.ends_with(": made, version 3\n"), "{first:?}");
     let second = desk.ask(&["schema", "--apply"]);
-    assert!(second.code == 0 && second.out.ends_with(": version 2, as before\n"), "{second:?}");
+    assert!(second.code == 0 && second.out.ends_with(": version 3, as before\n"), "{second:?}");
 }
 
 #[test]
@@ -138,4 +138,37 @@ fn the_schema_and_the_rights_of_a_server_are_printed_without_asking_it() {
     }
     let ended = desk.ask(&["schema", "--grants", "app"]);
     assert!(ended.code == 2 && ended.err.contains("SQLite has no users"), "{ended:?}");
+}
+
+#[test]
+fn a_term_is_reserved_only_for_as_long_as_somebody_can_take_it() {
+    let desk = Desk::new();
+    let mut bob = desk.leader_with("bob", &["--lease", "1s"]);
+    bob.terminate();
+    bob.code();
+    let mut alice = desk.leader_with("alice", &["--lease", "1s"]);
+    assert_eq!(desk.ask(&["takeover", "bob", "--yes", "--lease", "1s"]).code, 0);
+    alice.terminate();
+    alice.code();
+    let seen = until("the end of the reservation", || {
+        let seen = desk.ask(&["status", "--json"]).json();
+        seen["successor"].is_null().then_some(seen)
+    });
+    assert_eq!(seen["state"], "vacant");
+    assert!(!desk.ask(&["status"]).out.contains("reserved"));
+}
+
+#[test]
+fn history_of_nothing_is_a_no_and_no_terms_at_all_cannot_be_asked_for() {
+    let desk = Desk::new();
+    let mut alice = desk.leader("alice");
+    alice.terminate();
+    alice.code();
+    assert_eq!(desk.ask(&["history"]).code, 0);
+    let never = desk.ask(&["history", "--election", "other"]);
+    assert_eq!((never.code, never.out.as_str()), (1, "nobody ever led other here\n"));
+    let json = desk.ask(&["history", "--election", "other", "--json"]);
+    assert_eq!((json.code, json.json()), (1, json!([])));
+    let none = desk.ask(&["history", "--limit", "0"]);
+    assert_eq!((none.code, none.out.as_str()), (2, ""), "{none:?}");
 }

@@ -7,14 +7,20 @@
 mod audit;
 mod bench;
 mod completions;
+mod controls;
 mod demo;
 mod doctor;
+mod explain;
 mod help;
 mod look;
 #[path = "../mask/mod.rs"]
 mod mask;
 mod members;
+mod metrics;
 mod orders;
+#[cfg(feature = "otel")]
+mod otel;
+mod refused;
 mod rounds;
 mod settings;
 mod support;

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::support::{Desk, end, text};
+use crate::support::{Desk, Running, end, text, until};
 
 /// Leads for an instant with whatever settings apply, and shows what came of it.
 fn lead(desk: &Desk, flags: &[&str], variables: &[(&str, &str)], url: &str) -> Value {
@@ -115,7 +115,7 @@ fn the_state_folder_is_where_the_user_says() {
     let mut schema = desk.command(&["schema", "--apply", "--json"]);
     schema.env("XDG_STATE_HOME", &state);
     let url = format!("sqlite://{}", state.join("incumbent/elections.db").display());
-    let told = json!({ "applied": true, "url": url, "from": null, "to": 2 });
+    let told = json!({ "applied": true, "url": url, "from": null, "to": 3 });
     assert_eq!(end(schema).json(), told);
 }
 
@@ -138,4 +138,41 @@ fn looking_writes_no_history() {
     assert_eq!(desk.ask(&["schema", "--apply", "--history", "h.jsonl"]).code, 0);
     assert_eq!(desk.ask(&["status", "--history", "h.jsonl"]).code, 1);
     assert!(!desk.path("h.jsonl").exists());
+}
+
+#[test]
+fn who_is_preferred_can_be_said_by_flag_variable_and_file() {
+    let desk = Desk::new();
+    let file = desk.write(
+        "x.toml",
+        "priority = -3\nprefer = [\"zone=a\", \"version=newest\"]\npreempt_after = \"30s\"\ndrain = \"5s\"\n",
+    );
+    let _ann = desk.leader_with("ann", &["--config", text(&file)]);
+    let seen = desk.ask(&["members", "--json"]).json();
+    let ann = &seen["members"][0];
+    assert_eq!((&ann["priority"], &ann["prefers"]), (&json!(-3), &json!("zone=a version=newest")));
+    let mut bob = desk.command(&["run", "--priority=-1", "--name", "bob", "--", "sleep", "600"]);
+    bob.env("INCUMBENT_URL", desk.url()).env("INCUMBENT_PREFER", "version=oldest");
+    bob.env("INCUMBENT_ROLLING", "true").env("INCUMBENT_LABEL", "version=1.2");
+    let _bob = Running::start(bob);
+    let bob = until("a line of the roll", || {
+        let seen = desk.ask(&["members", "--json"]).json();
+        seen["members"].as_array()?.iter().find(|member| member["name"] == "bob").cloned()
+    });
+    assert_eq!((&bob["priority"], &bob["prefers"]), (&json!(-1), &json!("rolling version=oldest")));
+}
+
+#[test]
+fn preferences_that_do_not_fit_together_are_refused() {
+    let desk = Desk::new();
+    desk.ask(&["run", "--hold-down", "5m", "--", "true"])
+        .failed(2, "a hold-down is for preemption: say --preempt-after too");
+    desk.ask(&["run", "--rolling", "--", "true"]).failed(
+        2,
+        "cannot use this rolling: candidates are told apart by their version: set the label version too",
+    );
+    let ended = desk.ask(&["run", "--prefer", "newest", "--", "true"]);
+    assert!(ended.code == 2 && ended.err.contains("is no preference"), "{ended:?}");
+    let ended = desk.ask(&["run", "--priority", "high", "--", "true"]);
+    assert!(ended.code == 2 && ended.err.contains("--priority"), "{ended:?}");
 }

@@ -57,7 +57,8 @@ impl Desk {
         let mut command = Command::new(env!("CARGO_BIN_EXE_incumbent"));
         for (key, _) in std::env::vars_os() {
             let key = key.to_string_lossy().into_owned();
-            if key.starts_with("INCUMBENT_") || key.starts_with("XDG_") {
+            let ours = ["INCUMBENT_", "XDG_", "OTEL_"];
+            if ours.iter().any(|start| key.starts_with(start)) {
                 command.env_remove(key);
             }
         }
@@ -93,9 +94,39 @@ impl Desk {
 
     /// Starts a candidate, and waits until its command runs.
     pub(crate) fn leader(&self, name: &str) -> Running {
-        let running = self.candidate(name, &[]);
+        self.leader_with(name, &[])
+    }
+
+    /// Starts a candidate with flags of its own, and waits until its command runs.
+    pub(crate) fn leader_with(&self, name: &str, flags: &[&str]) -> Running {
+        let running = self.candidate(name, flags);
         assert_eq!(running.line(), "begun");
         running
+    }
+
+    /// Starts a candidate while another one leads, and waits until the store knows of it.
+    pub(crate) fn waiting(&self, name: &str, flags: &[&str]) -> Running {
+        let running = self.candidate(name, flags);
+        until("a line of the roll", || {
+            let seen = self.ask(&["members", "--json"]).json();
+            let members = seen["members"].as_array()?;
+            let is_ready = |member: &Value| member["name"] == name && member["presence"] == "ready";
+            members.iter().any(is_ready).then_some(())
+        });
+        running
+    }
+
+    /// How the election stands and what was ordered in it, without what time alone changes.
+    pub(crate) fn standing(&self) -> (Value, Value) {
+        let mut status = self.ask(&["status", "--json"]).json();
+        let mut history = self.ask(&["history", "--json"]).json();
+        for field in ["now", "remaining"] {
+            status.as_object_mut().expect("an object").remove(field);
+        }
+        for term in history.as_array_mut().expect("a list") {
+            term.as_object_mut().expect("an object").remove("duration");
+        }
+        (status, history)
     }
 }
 

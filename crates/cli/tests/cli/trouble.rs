@@ -61,7 +61,7 @@ async fn a_schema_of_a_newer_version_is_refused() {
     assert_eq!(sqlx::query(newer).execute(&mut database).await.expect("update").rows_affected(), 1);
     database.close().await.expect("close");
     let words =
-        "the schema in the store has version 99, this program knows up to 2: upgrade the program";
+        "the schema in the store has version 99, this program knows up to 3: upgrade the program";
     desk.ask(&["status"]).failed(125, words);
     desk.ask(&["schema", "--apply"]).failed(125, words);
     assert_eq!(
@@ -80,7 +80,7 @@ fn a_missing_database_means_that_nobody_leads() {
     for command in ["status", "history", "demote", "watch"] {
         desk.ask(&[command]).failed(1, &words);
     }
-    desk.ask(&["takeover", "bob"]).failed(1, &words);
+    desk.ask(&["takeover", "bob", "--yes"]).failed(1, &words);
     assert!(!desk.path("elections.db").exists(), "looking made a database");
 }
 
@@ -159,7 +159,8 @@ fn an_unknown_key_in_the_file_is_named_with_the_known_ones() {
         2,
         &format!(
             "{}: unknown key \"leese\"; the known ones are url, election, name, lease, margin, expiry, history, grace, \
-             protocol, round_time, round_limit, round_delta, round_cap, address, label",
+             protocol, round_time, round_limit, round_delta, round_cap, address, label, priority, prefer, preempt_after, \
+             hold_down, rolling, drain, metrics",
             file.display()
         ),
     );
@@ -203,4 +204,22 @@ fn programs_read_errors_as_json() {
 fn error_of(ended: &Ended) -> Value {
     assert_eq!(ended.out, "");
     serde_json::from_str(&ended.err).unwrap_or_else(|error| panic!("{error} in {ended:?}"))
+}
+
+#[test]
+fn health_that_cannot_be_asked_for_is_wrong_usage() {
+    let desk = Desk::new();
+    for flags in [
+        &["--health", "https://web/"][..],
+        &["--health", "http://"],
+        &["--health", " "],
+        &["--health", "true", "--health-timeout", "6s"],
+    ] {
+        let ended = desk.ask(&[&["run"], flags, &["--", "true"]].concat());
+        assert_eq!((ended.code, ended.out.as_str()), (2, ""), "{ended:?}");
+    }
+    let said = desk.ask(&["run", "--health", "http://", "--", "true"]).err;
+    let words = "--health \"http://\" names no server: write it like http://127.0.0.1:8080/healthz";
+    assert!(said.contains(words), "{said}");
+    assert!(!desk.path("elections.db").exists(), "nothing was opened");
 }

@@ -56,3 +56,22 @@ fn a_reader_that_goes_away_ends_the_watch_with_success() {
     let code = std::fs::read_to_string(desk.path("code")).expect("code");
     assert_eq!(code, "0\n", "{shown:?}");
 }
+
+#[test]
+fn watch_tells_what_operators_put_in_force_and_lift_again() {
+    let desk = Desk::new();
+    let _alice = desk.leader("alice");
+    let watch = desk.start(&["watch", "--json"]);
+    let next = || loop {
+        let line: Value = serde_json::from_str(&watch.line()).expect("an object a line");
+        if line["change"] == "controls" {
+            break line["controls"].clone();
+        }
+    };
+    assert_eq!(desk.ask(&["pause", "--actor", "ann"]).code, 0);
+    assert_eq!(next()["paused"]["actor"], "ann");
+    assert_eq!(desk.ask(&["cordon", "alice"]).code, 0);
+    assert_eq!(next()["cordoned"][0]["name"], "alice");
+    assert_eq!(desk.ask(&["resume"]).code, 0);
+    assert_eq!(next()["paused"], Value::Null);
+}

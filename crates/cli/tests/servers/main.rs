@@ -11,6 +11,7 @@ mod troupe;
 
 mod bench;
 mod look;
+mod orders;
 mod rounds;
 mod run;
 mod store;

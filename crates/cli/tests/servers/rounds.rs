@@ -70,7 +70,7 @@ async fn terminated(kind: Kind) {
 /// The third in line leads, because an operator says so.
 async fn ordered(kind: Kind) {
     let troupe = scene(kind, "3s").await;
-    let order = output(troupe.call("takeover").args(["cat", "--wait-for", "1m"]));
+    let order = output(troupe.call("takeover").args(["cat", "--yes", "--wait-for", "1m"]));
     assert!(order.status.success(), "{order:?}");
     assert_eq!(troupe.nth_start(2).name, "cat");
     let status = output(troupe.call("status").arg("--json"));

@@ -60,7 +60,7 @@ async fn stopped(kind: Kind) {
 
 async fn ordered(kind: Kind) {
     let (troupe, first) = scene(kind).await;
-    let order = output(troupe.call("takeover").args(["bob", "--wait-for", "1m"]));
+    let order = output(troupe.call("takeover").args(["bob", "--yes", "--wait-for", "1m"]));
     assert!(order.status.success(), "{order:?}");
     bob_follows(&troupe, &first);
     let status = output(troupe.call("status").arg("--json"));

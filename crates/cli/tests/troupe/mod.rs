@@ -90,8 +90,11 @@ impl Troupe {
         let history = self.path(&format!("{name}.history"));
         let mut command = self.call("run");
         command.args(["--name", name, "--history"]).arg(history).args(flags).arg("--").args(work);
-        let out = fs::File::create(self.path(&format!("{name}.out"))).expect("a file");
-        let err = fs::File::create(self.path(&format!("{name}.err"))).expect("a file");
+        let file = |kind: &str| {
+            let path = self.path(&format!("{name}.{kind}"));
+            fs::File::options().append(true).create(true).open(path).expect("a file")
+        };
+        let (out, err) = (file("out"), file("err"));
         let child = command.stdout(out).stderr(err).spawn().expect("the program starts");
         self.members.push(Member { name: name.to_owned(), child });
     }
@@ -130,6 +133,17 @@ impl Troupe {
     pub(crate) fn signal(&self, name: &str, signal: Signal) {
         let member = self.members.iter().find(|member| member.name == name).expect("a member");
         send(i32::try_from(member.child.id()).expect("a number"), signal);
+    }
+
+    /// The process of this candidate, unless it has ended; then the candidate is forgotten, and can
+    /// join again.
+    pub(crate) fn pid_of(&mut self, name: &str) -> Option<i32> {
+        let at = self.members.iter().position(|member| member.name == name)?;
+        if self.members[at].child.try_wait().expect("a child").is_some() {
+            self.members.remove(at);
+            return None;
+        }
+        i32::try_from(self.members[at].child.id()).ok()
     }
 
     /// Waits until the program of this candidate ends.

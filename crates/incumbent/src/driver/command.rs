@@ -4,18 +4,21 @@
 //! Promises: every question carries the place where its answer goes.
 
 use incumbent_protocol::candidacy::Rank;
-use incumbent_protocol::identity::ElectionName;
+use incumbent_protocol::identity::{CandidateName, ElectionName};
 use incumbent_protocol::lease::order::Decree;
 use incumbent_protocol::lease::row::Snapshot;
+use incumbent_protocol::roll::Peer;
 use incumbent_protocol::term::Term;
 use incumbent_protocol::time::Time;
 use tokio::sync::oneshot;
 
 use crate::contest::Contest;
 use crate::error::Error;
+use crate::health::Monitor;
 use crate::leadership::Leadership;
 use crate::observe::Feed;
-use crate::store::office::{TermRecord, Warrant};
+use crate::pulse::Pulse;
+use crate::store::office::{OrderRecord, TermRecord, Warrant};
 use crate::store::roster::Roster;
 
 pub(crate) type Reply<T> = oneshot::Sender<Result<T, Error>>;
@@ -27,6 +30,8 @@ pub(crate) enum Command {
     Enter { election: ElectionName, contest: Contest, done: Reply<()> },
     /// Tell where this process is in line.
     Rank { election: ElectionName, done: oneshot::Sender<Option<Rank>> },
+    /// Tell whether this process does what it takes to lead.
+    Pulse { election: ElectionName, done: oneshot::Sender<Pulse> },
     /// Lead it, and say so here.
     Campaign { election: ElectionName, winner: Reply<Leadership> },
     /// Tell this queue what happens.
@@ -35,6 +40,12 @@ pub(crate) enum Command {
     Recount,
     /// Let go of a term.
     Resign { election: ElectionName, term: Term, done: Option<oneshot::Sender<()>> },
+    /// End the work under whatever is led, and then let go; say so here when it is done.
+    Drain { election: ElectionName, to: Option<CandidateName>, done: oneshot::Sender<()> },
+    /// Whether this process is well enough to lead; if not, why.
+    Fit { unfit: Option<String> },
+    /// From now on this says so.
+    Monitor(Monitor),
     /// Note in the history that work began or ended.
     Work { election: ElectionName, term: Term, began: bool, at: Time },
     /// Ask the store something on behalf of a person.
@@ -52,6 +63,10 @@ pub(crate) enum Errand {
     Terms { election: ElectionName, most: u32, done: Reply<Vec<TermRecord>> },
     /// Show everybody in line.
     Roster { election: ElectionName, done: Reply<Roster> },
+    /// Show everybody who takes part.
+    Roll { election: ElectionName, done: Reply<Vec<Peer>> },
+    /// Show what operators ordered.
+    Orders { election: ElectionName, most: u32, done: Reply<Vec<OrderRecord>> },
     /// Carry out an order.
     Order { warrant: Warrant, done: Reply<Decree> },
     /// Count the statements that were run so far.

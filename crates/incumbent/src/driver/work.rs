@@ -9,19 +9,30 @@ use std::pin::Pin;
 use std::time::Duration;
 
 use incumbent_protocol::candidacy::Ticket;
+use incumbent_protocol::identity::ElectionName;
 use incumbent_protocol::outcome::Outcome;
 use incumbent_protocol::time::AskedAt;
+use tracing::{Instrument, debug_span};
 
 use super::command::Errand;
+use super::roller::Call;
 use crate::clock;
 use crate::error::Error;
 use crate::store::Store;
+use crate::store::arbiter::{Rolls, Snapshots};
 use crate::store::round::{Answer, Ask};
 
 /// What came back from the store, together with the store.
 pub(super) struct Finished {
     pub(super) store: Store,
     pub(super) round: Option<Round>,
+    pub(super) rolled: Option<(Vec<ElectionName>, Result<Heard, Error>)>,
+}
+
+/// What a call of the roll showed.
+pub(super) struct Heard {
+    pub(super) rolls: Rolls,
+    pub(super) snapshots: Option<Snapshots>,
 }
 
 pub(super) struct Round {
@@ -40,11 +51,12 @@ pub(super) async fn run_round(
 ) -> Finished {
     let bare: Vec<Ask> = asks.iter().map(|(_, ask)| ask.clone()).collect();
     let asked_at = AskedAt::before_sending(clock::now());
-    let result = tokio::time::timeout(limit, store.round(&bare)).await;
+    let span = debug_span!(parent: None, "round", elections = bare.len());
+    let result = tokio::time::timeout(limit, store.round(&bare)).instrument(span).await;
     // A round that was given up may still take effect: nothing is known of it.
     let (answers, error) = result
         .unwrap_or_else(|_| (vec![Outcome::Unknown; bare.len()], Some(Error::Timeout(limit))));
-    Finished { store, round: Some(Round { asked_at, asks, answers, error }) }
+    Finished { store, round: Some(Round { asked_at, asks, answers, error }), rolled: None }
 }
 
 pub(super) async fn run_errand(mut store: Store, errand: Errand, limit: Duration) -> Finished {
@@ -58,6 +70,13 @@ pub(super) async fn run_errand(mut store: Store, errand: Errand, limit: Duration
         Errand::Roster { election, done } => {
             let _ = done.send(within(limit, store.roster(&election)).await);
         }
+        Errand::Roll { election, done } => {
+            let called = within(limit, store.roll(&[], &[&election])).await;
+            let _ = done.send(called.map(|mut rolls| rolls.remove(&election).unwrap_or_default()));
+        }
+        Errand::Orders { election, most, done } => {
+            let _ = done.send(within(limit, store.orders(&election, most)).await);
+        }
         Errand::Order { warrant, done } => {
             let _ = done.send(within(limit, store.carry_out(&warrant)).await);
         }
@@ -65,7 +84,21 @@ pub(super) async fn run_errand(mut store: Store, errand: Errand, limit: Duration
             let _ = done.send(Ok(store.statements()));
         }
     }
-    Finished { store, round: None }
+    Finished { store, round: None, rolled: None }
+}
+
+/// Calls the roll, and reads what operators have in force.
+pub(super) async fn run_roll(mut store: Store, call: Call, limit: Duration) -> Finished {
+    let Call { lines, elections } = call;
+    let called = async {
+        let lines: Vec<_> = lines.iter().map(|(name, line)| (name, line)).collect();
+        let names: Vec<_> = elections.iter().collect();
+        let rolls = store.roll(&lines, &names).await?;
+        let snapshots = if names.is_empty() { None } else { Some(store.read(&names).await?) };
+        Ok(Heard { rolls, snapshots })
+    };
+    let called = within(limit, called).await;
+    Finished { store, round: None, rolled: Some((elections, called)) }
 }
 
 async fn within<T>(

@@ -22,7 +22,7 @@ pub(super) async fn unfit(
         let row = replies.get(reply).and_then(|reply| reply.rows.first());
         row.and_then(|row| row.get(at)).and_then(Option::as_deref).unwrap_or_default()
     };
-    if cell(0, 0) != "6" {
+    if cell(0, 0) != "8" {
         let problem = "one of the tables is missing".to_owned();
         return Err(Error::Corrupt { place: String::new(), problem });
     }
@@ -30,11 +30,11 @@ pub(super) async fn unfit(
     if !manner.contends {
         return Ok(unfit);
     }
-    if cell(0, 1) != "6" {
+    if cell(0, 1) != "8" {
         unfit.push(Unfit::new(
             "tables",
             "its tables do not all use InnoDB: without transactions nobody can be elected safely",
-            "ALTER TABLE each of the six incumbent_ tables ENGINE = InnoDB",
+            "ALTER TABLE each of the eight incumbent_ tables ENGINE = InnoDB",
         ));
     }
     if cell(1, 0) == "1" {

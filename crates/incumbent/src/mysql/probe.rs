@@ -19,7 +19,7 @@ impl Probed for My {
     const TABLE_TAIL: &'static str = " ENGINE = InnoDB";
     const FIT: &'static [(&'static str, &'static str)] = &[
         ("endpoint", "it can be written to: a primary"),
-        ("tables", "all six are there and use InnoDB"),
+        ("tables", "all eight are there and use InnoDB"),
         ("rights", "this user has what a candidate needs"),
     ];
 

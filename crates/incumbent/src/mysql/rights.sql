@@ -10,4 +10,9 @@ INSERT INTO incumbent_vars SELECT * FROM incumbent_vars WHERE FALSE;
 UPDATE incumbent_vars SET pace = pace WHERE name = '';
 INSERT INTO incumbent_descriptor SELECT * FROM incumbent_descriptor WHERE FALSE;
 UPDATE incumbent_descriptor SET counter = counter WHERE election = '';
-DELETE FROM incumbent_descriptor WHERE election = ''
+DELETE FROM incumbent_descriptor WHERE election = '';
+INSERT INTO incumbent_candidate SELECT * FROM incumbent_candidate WHERE FALSE;
+UPDATE incumbent_candidate SET why = why WHERE election = '';
+DELETE FROM incumbent_candidate WHERE election = '';
+INSERT INTO incumbent_order SELECT * FROM incumbent_order WHERE FALSE;
+DELETE FROM incumbent_order WHERE election = ''

@@ -4,7 +4,9 @@ WITH wanted (name, rights) AS (VALUES
     ('incumbent_beat', ARRAY['SELECT', 'INSERT', 'UPDATE']),
     ('incumbent_term', ARRAY['SELECT', 'INSERT', 'UPDATE', 'DELETE']),
     ('incumbent_vars', ARRAY['SELECT', 'INSERT', 'UPDATE']),
-    ('incumbent_descriptor', ARRAY['SELECT', 'INSERT', 'UPDATE', 'DELETE'])
+    ('incumbent_descriptor', ARRAY['SELECT', 'INSERT', 'UPDATE', 'DELETE']),
+    ('incumbent_candidate', ARRAY['SELECT', 'INSERT', 'UPDATE', 'DELETE']),
+    ('incumbent_order', ARRAY['SELECT', 'INSERT', 'DELETE'])
 ), found AS (
     SELECT w.name, w.rights, to_regclass(w.name) AS id FROM wanted AS w
 )

@@ -24,7 +24,7 @@ impl Probed for Pg {
     const TABLE_TAIL: &'static str = "";
     const FIT: &'static [(&'static str, &'static str)] = &[
         ("endpoint", "it can be written to: a primary"),
-        ("tables", "all six are there and written to the log"),
+        ("tables", "all eight are there and written to the log"),
         ("rights", "this user has what a candidate needs"),
     ];
 

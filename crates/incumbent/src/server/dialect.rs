@@ -64,6 +64,9 @@ pub(crate) trait Dialect: Debug + Sized + Send + 'static {
     /// Prolongs these terms. The last reply to it tells of them.
     fn renew(held: &[(&ElectionName, &Holding)], incarnation: &str, limits: Limits) -> String;
 
+    /// What an INSERT ends with that puts these columns in the place of what has the same key.
+    fn replacing(key: &str, columns: &[&str]) -> String;
+
     /// Any text as a literal.
     fn text(text: &str) -> String;
 

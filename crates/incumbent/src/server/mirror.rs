@@ -6,8 +6,9 @@
 
 use std::time::Duration;
 
+use incumbent_protocol::controls::Controls;
 use incumbent_protocol::identity::{CandidateId, CandidateName, ElectionName, Incarnation};
-use incumbent_protocol::lease::order::Order;
+use incumbent_protocol::lease::order::{Order, Papers};
 use incumbent_protocol::lease::request::{Claim, Done, Holding, Opening};
 use incumbent_protocol::lease::row::Snapshot;
 use incumbent_protocol::observation::Observation;
@@ -145,16 +146,22 @@ impl Dice {
             now: since,
             holder_died: false,
             replaced: None,
+            controls: Controls::default(),
         };
         let mut plans = vec![Plan::Claim { election: election.clone(), claim: Box::new(claim) }];
         match self.0.below(100) {
-            0..10 => plans.push(Plan::Release { election: election.clone(), now: since }),
-            10..20 => {
-                let (order, election) = (Order::Demote, election.clone());
-                let decree = Box::new(order.decide(&claimed, None).expect("it is held"));
-                let (actor, note) = ("ann".to_owned(), None);
-                let warrant = Box::new(Warrant { election, order, term: None, actor, note });
-                plans.push(Plan::Order { warrant, decree, now: since });
+            0..10 => {
+                let successor = self.0.percent(50).then(|| somebody(3).name);
+                plans.push(Plan::Release { election: election.clone(), now: since, successor });
+            }
+            10..20 => plans.push(ordered(election, Order::DEMOTE, &claimed)),
+            20..40 => {
+                let order = match self.0.below(3) {
+                    0 => Order::Pause,
+                    1 => Order::Cordon { name: me().name },
+                    _ => Order::Transfer { to: somebody(3).name, drain: micros(7) },
+                };
+                plans.push(ordered(election, order, &claimed));
             }
             _ => {}
         }
@@ -224,6 +231,16 @@ impl Dice {
     }
 }
 
+/// An order that is carried out on what was found.
+fn ordered(election: &ElectionName, order: Order, found: &Snapshot) -> Plan {
+    let (actor, reason) = ("ann".to_owned(), Some("it's \\ \u{1f980}".to_owned()));
+    let papers = Papers { actor, reason, ..Papers::default() };
+    let now = found.now;
+    let decree = Box::new(order.decide(found, &papers).expect("it makes sense"));
+    let warrant = Box::new(Warrant { election: election.clone(), order, papers });
+    Plan::Order { warrant, decree, now }
+}
+
 /// Evidence that a row stood still.
 fn still(pulse: Pulse) -> Evidence {
     let seen = Observation::first(pulse, HeardAt::after_answer(Time::ZERO));
@@ -265,6 +282,7 @@ fn compare(case: &Case, before: &Roster, after: &Roster, answer: &Answer) {
         (record.state, record.holder.clone(), record.mark(), record.rules, record.since)
     };
     assert_eq!(found.as_ref().map(facts), model.as_ref().map(facts), "{story}");
+    assert_eq!(after.snapshot.controls, snapshot.controls, "{story}");
     // Whoever beat was stamped, and nobody else.
     for row in &after.rows {
         let was = before.rows.iter().find(|was| was.pulse.id == row.pulse.id);
@@ -277,13 +295,15 @@ fn compare(case: &Case, before: &Roster, after: &Roster, answer: &Answer) {
             assert_eq!(sorted(&got.end), sorted(&wanted.end), "{story}");
             assert_eq!(got.scene.vars, registers.vars, "{story}");
             assert_eq!(got.scene.election.record, after.snapshot.record, "{story}");
+            assert_eq!(got.scene.election.controls, after.snapshot.controls, "{story}");
             let again = registers.scene(&case.round, snapshot, |_| false);
             assert_eq!(got.scene.shown, again.shown, "{story}");
         }
         (Outcome::Refused(got), Outcome::Refused(wanted)) => {
             assert_eq!(got.refusal, wanted.refusal, "{story}");
-            let record = got.snapshot.as_ref().map(|snapshot| &snapshot.record);
-            assert_eq!(record, Some(&after.snapshot.record), "{story}");
+            let found = got.snapshot.as_ref().map(|found| (&found.record, &found.controls));
+            let kept = (&after.snapshot.record, &after.snapshot.controls);
+            assert_eq!(found, Some(kept), "{story}");
         }
         _ => panic!("{answer:?} instead of {wanted:?}\n{story}"),
     }

@@ -16,6 +16,7 @@ use incumbent_protocol::time::StoreTime;
 
 use super::dialect::{Dialect, Reply};
 use super::row::number;
+use super::write::text_or_null;
 use crate::error::Error;
 use crate::store::arbiter::{odd, words};
 use crate::store::roster;
@@ -155,7 +156,7 @@ pub(super) fn write<D: Dialect>(
             (false, sql)
         }
         // These are plans of their own.
-        Write::Claim(_) | Write::Release(_) => (false, "SELECT 1".to_owned()),
+        Write::Claim(_) | Write::Release { .. } => (false, "SELECT 1".to_owned()),
     }
 }
 
@@ -197,7 +198,7 @@ fn enter<D: Dialect>(election: &ElectionName, row: &Descriptor) -> String {
     let Descriptor { pulse: Pulse { id, candidate, counter }, profile, joined, beaten_at, .. } =
         row;
     let (holder, incarnation) = (&candidate.name, candidate.incarnation);
-    let address = profile.address.as_deref().map_or_else(|| "NULL".to_owned(), D::text);
+    let address = text_or_null::<D>(profile.address.as_deref());
     let labels = D::text(&roster::write_labels(&profile.labels));
     let (joined, beaten) = (joined.as_micros(), beaten_at.as_micros());
     format!(

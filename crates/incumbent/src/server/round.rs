@@ -7,14 +7,15 @@
 
 use incumbent_protocol::identity::ElectionName;
 use incumbent_protocol::lease::request::Holding;
+use incumbent_protocol::roll::Peer;
 use incumbent_protocol::rounds::round::Round;
 
 use super::dialect::Dialect;
 use super::write::Script;
-use super::{Held, Store, row};
+use super::{Held, Store, roll, row};
 use crate::error::Error;
-use crate::store::arbiter::{Arbiter, Plan, Roster, Snapshots};
-use crate::store::office::TermRecord;
+use crate::store::arbiter::{Arbiter, Plan, Rolls, Roster, Snapshots};
+use crate::store::office::{OrderRecord, TermRecord};
 use crate::store::round::Answer;
 
 impl<D: Dialect> Arbiter for Store<D> {
@@ -98,6 +99,23 @@ impl<D: Dialect> Arbiter for Store<D> {
 
     async fn roster(&mut self, election: &ElectionName) -> Result<Roster, Error> {
         self.read_roster(election).await
+    }
+
+    async fn roll(
+        &mut self,
+        lines: &[(&ElectionName, &Peer)],
+        elections: &[&ElectionName],
+    ) -> Result<Rolls, Error> {
+        self.call_roll(lines, elections).await
+    }
+
+    async fn orders(
+        &mut self,
+        election: &ElectionName,
+        most: u32,
+    ) -> Result<Vec<OrderRecord>, Error> {
+        let replies = self.ask(1, roll::select_orders(election, most)).await?;
+        replies.iter().flat_map(|reply| &reply.rows).map(|row| roll::order_record(row)).collect()
     }
 }
 

@@ -7,6 +7,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use incumbent_protocol::controls::Controls;
 use incumbent_protocol::identity::{CandidateId, CandidateName, ElectionName};
 use incumbent_protocol::lease::row::{Record, Snapshot, State};
 use incumbent_protocol::rules::Rules;
@@ -15,7 +16,7 @@ use incumbent_protocol::time::StoreTime;
 
 use super::dialect::{Dialect, Reply, list};
 use crate::error::Error;
-use crate::store::arbiter::{Snapshots, expiry, odd};
+use crate::store::arbiter::{Snapshots, controls as controls_of, expiry, odd};
 use crate::store::office::TermRecord;
 
 /// The columns before those of an election.
@@ -38,11 +39,11 @@ fn select_from<D: Dialect>(which: &str, lineage: &str) -> String {
     let now = D::NOW;
     format!(
         "SELECT m.now_us, m.lineage, m.known, r.name, r.state, r.holder, r.incarnation, r.term, r.beat,
-            r.lease_us, r.margin_us, r.expiry, r.since_us, r.beaten_us, r.successor, r.protocol
+            r.lease_us, r.margin_us, r.expiry, r.since_us, r.beaten_us, r.successor, r.protocol, r.controls
         FROM (SELECT {now} AS now_us, {lineage} AS lineage,
                 (SELECT value FROM incumbent_meta WHERE item = 'lineage') AS known) AS m
         LEFT JOIN (SELECT e.name, e.state, e.holder, e.incarnation, e.term, b.beat, e.lease_us, e.margin_us, e.expiry,
-                e.since_us, b.beaten_us, e.successor, e.protocol
+                e.since_us, b.beaten_us, e.successor, e.protocol, e.controls
             FROM incumbent_election AS e JOIN incumbent_beat AS b ON b.name = e.name WHERE {which}) AS r ON TRUE"
     )
 }
@@ -84,10 +85,14 @@ pub(super) fn found(reply: &Reply) -> Result<Found, Error> {
     let mut found = BTreeMap::new();
     for row in reply.rows.iter().filter(|row| row.get(AHEAD).is_some_and(Option::is_some)) {
         let (name, record) = record(row)?;
+        let controls = controls_of(row.get(AHEAD + 13).and_then(Option::as_deref));
         let replaced = replaced(Some(record.beaten_at));
-        found.insert(name, Snapshot { record: Some(record), now, holder_died: false, replaced });
+        let snapshot =
+            Snapshot { record: Some(record), now, holder_died: false, replaced, controls };
+        found.insert(name, snapshot);
     }
-    let blank = Snapshot { record: None, now, holder_died: false, replaced: replaced(None) };
+    let (replaced, controls) = (replaced(None), Controls::default());
+    let blank = Snapshot { record: None, now, holder_died: false, replaced, controls };
     Ok(Found {
         lineage: cell(1).ok_or_else(|| odd("lineage"))?.to_owned(),
         known: known.to_owned(),

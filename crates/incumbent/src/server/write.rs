@@ -2,7 +2,8 @@
 //!
 //! Assumes: the caller's transaction, in which the rows were locked and the decision was made.
 //! Promises: each write is guarded by what the decision was based on, and says how many rows it must
-//! change; every change of leadership leaves its trace in the history of terms.
+//! change; every change of leadership leaves its trace in the history of terms, every order in that of
+//! orders.
 
 use incumbent_protocol::identity::{CandidateName, ElectionName};
 use incumbent_protocol::lease::order::Decree;
@@ -12,7 +13,7 @@ use incumbent_protocol::time::StoreTime;
 use super::dialect::{Dialect, Reply};
 use super::register;
 use crate::error::Error;
-use crate::store::arbiter::{Plan, misfit, words};
+use crate::store::arbiter::{ORDERS_KEPT, Plan, controls_text, misfit, words};
 use crate::store::office::Warrant;
 
 /// How many terms of an election are kept for people to see.
@@ -35,7 +36,9 @@ impl<'a> Script<'a> {
         for plan in plans {
             match plan {
                 Plan::Claim { election, claim } => script.claim(election, claim),
-                Plan::Release { election, now } => script.release(election, *now),
+                Plan::Release { election, now, successor } => {
+                    script.release(election, *now, successor.as_ref());
+                }
                 Plan::Order { warrant, decree, now } => script.order::<D>(warrant, decree, *now),
                 Plan::Register { election, by, write, had } => {
                     let (one, sql) = register::write::<D>(election, by, write, *had);
@@ -118,13 +121,16 @@ impl<'a> Script<'a> {
         ));
     }
 
-    fn release(&mut self, election: &'a ElectionName, now: StoreTime) {
-        let now = now.as_micros();
-        self.push(
-            election,
-            true,
-            format!("UPDATE incumbent_election SET state = 'released' WHERE name = '{election}'"),
-        );
+    fn release(
+        &mut self,
+        election: &'a ElectionName,
+        now: StoreTime,
+        successor: Option<&CandidateName>,
+    ) {
+        let (now, successor) = (now.as_micros(), name_or_null(successor));
+        self.push(election, true, format!(
+            "UPDATE incumbent_election SET state = 'released', successor = {successor} WHERE name = '{election}'"
+        ));
         // The time of the last beat stays: on a server that took another's place, a holder that lets go
         // of what that one may have given to somebody else proves nothing.
         self.push(election, true, format!(
@@ -133,11 +139,38 @@ impl<'a> Script<'a> {
         self.close_term(election, "resigned", now);
     }
 
+    /// Writes down what was ordered and what is in force from now on; ends the term if it says so.
     fn order<D: Dialect>(&mut self, warrant: &'a Warrant, decree: &Decree, now: StoreTime) {
-        let election = &warrant.election;
-        let successor = decree.successor.as_ref().map(CandidateName::as_str);
-        let successor = successor.map_or_else(|| "NULL".to_owned(), |name| format!("'{name}'"));
-        let state = decree.state.as_str();
+        let Warrant { election, order, papers } = warrant;
+        let (term, now) = (decree.term, now.as_micros());
+        let actor = D::text(&papers.actor);
+        let reason = text_or_null::<D>(papers.reason.as_deref());
+        let controls = text_or_null::<D>(controls_text(&decree.controls).as_deref());
+        self.push(
+            election,
+            true,
+            format!(
+                "UPDATE incumbent_election SET controls = {controls} WHERE name = '{election}'"
+            ),
+        );
+        let (verb, subject) = (order.word(), order.subject().map_or("", CandidateName::as_str));
+        self.push(
+            election,
+            true,
+            format!(
+                "INSERT INTO incumbent_order (election, at_us, verb, subject, term, actor, reason)
+            VALUES ('{election}', {now}, '{verb}', '{subject}', {term}, {actor}, {reason})"
+            ),
+        );
+        let last = ORDERS_KEPT - 1;
+        self.push(election, false, format!(
+            "DELETE FROM incumbent_order WHERE election = '{election}' AND at_us < (SELECT at_us FROM
+                (SELECT at_us FROM incumbent_order WHERE election = '{election}' ORDER BY at_us DESC LIMIT 1 OFFSET {last}) AS old)"
+        ));
+        if !decree.ends {
+            return;
+        }
+        let (state, successor) = (decree.state.as_str(), name_or_null(decree.successor.as_ref()));
         self.push(election, true, format!(
             "UPDATE incumbent_election SET state = '{state}', successor = {successor} WHERE name = '{election}'"
         ));
@@ -145,11 +178,9 @@ impl<'a> Script<'a> {
         self.push(election, true, format!(
             "UPDATE incumbent_beat SET beat = beat + 1, incarnation = NULL WHERE name = '{election}'"
         ));
-        let note = warrant.note.as_deref().map_or_else(|| "NULL".to_owned(), D::text);
-        let (actor, ending) = (D::text(&warrant.actor), warrant.ending());
-        let (term, now) = (decree.term, now.as_micros());
+        let ending = warrant.ending();
         self.push(election, false, format!(
-            "UPDATE incumbent_term SET ending = '{ending}', ended_us = {now}, actor = {actor}, note = {note}
+            "UPDATE incumbent_term SET ending = '{ending}', ended_us = {now}, actor = {actor}, note = {reason}
             WHERE election = '{election}' AND term = {term} AND ended_us IS NULL"
         ));
     }
@@ -164,4 +195,13 @@ impl<'a> Script<'a> {
             ),
         );
     }
+}
+
+fn name_or_null(name: Option<&CandidateName>) -> String {
+    name.map_or_else(|| "NULL".to_owned(), |name| format!("'{name}'"))
+}
+
+/// Any text as a literal, or none.
+pub(super) fn text_or_null<D: Dialect>(text: Option<&str>) -> String {
+    text.map_or_else(|| "NULL".to_owned(), D::text)
 }

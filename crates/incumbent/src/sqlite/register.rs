@@ -203,7 +203,7 @@ pub(super) async fn put(
             (true, rule.bind(span(rules.lease())).bind(span(rules.margin())))
         }
         // These are plans of their own.
-        Write::Claim(_) | Write::Release(_) => return Ok(()),
+        Write::Claim(_) | Write::Release { .. } => return Ok(()),
     };
     let done = query.execute(work).await.map_err(trouble)?;
     if one && done.rows_affected() != 1 {

@@ -6,6 +6,7 @@
 
 use incumbent_protocol::identity::ElectionName;
 use incumbent_protocol::lease::request::Holding;
+use incumbent_protocol::roll::Peer;
 use incumbent_protocol::rounds::round::Round;
 use incumbent_protocol::term::{Recorded, Term};
 use incumbent_protocol::time::StoreTime;
@@ -17,8 +18,8 @@ use super::{Store, trouble};
 use crate::bell;
 use crate::clock;
 use crate::error::Error;
-use crate::store::arbiter::{Arbiter, Plan, Roster, Snapshots, plans};
-use crate::store::office::TermRecord;
+use crate::store::arbiter::{Arbiter, Plan, Rolls, Roster, Snapshots, plans};
+use crate::store::office::{OrderRecord, TermRecord};
 use crate::store::round::Answer;
 
 const RENEW: &str = "
@@ -137,6 +138,26 @@ impl Arbiter for Store {
     async fn roster(&mut self, election: &ElectionName) -> Result<Roster, Error> {
         let mut held = self.connect().await?;
         let found = self.read_roster(held.get(), election).await;
+        self.end(held, found)
+    }
+
+    async fn roll(
+        &mut self,
+        lines: &[(&ElectionName, &Peer)],
+        elections: &[&ElectionName],
+    ) -> Result<Rolls, Error> {
+        let mut held = self.connect().await?;
+        let found = self.call_roll(held.get(), lines, elections).await;
+        self.end(held, found)
+    }
+
+    async fn orders(
+        &mut self,
+        election: &ElectionName,
+        most: u32,
+    ) -> Result<Vec<OrderRecord>, Error> {
+        let mut held = self.connect().await?;
+        let found = self.read_orders(held.get(), election, most).await;
         self.end(held, found)
     }
 

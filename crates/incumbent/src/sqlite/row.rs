@@ -6,6 +6,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use incumbent_protocol::controls::Controls;
 use incumbent_protocol::identity::{CandidateId, CandidateName, ElectionName, Incarnation};
 use incumbent_protocol::lease::row::{Record, Snapshot, State};
 use incumbent_protocol::rules::Rules;
@@ -18,11 +19,11 @@ use super::{Store, trouble};
 use crate::clock;
 use crate::error::Error;
 use crate::lock::Lock;
-use crate::store::arbiter::{Snapshots, expiry, odd};
+use crate::store::arbiter::{Snapshots, controls as controls_of, expiry, odd};
 
 const SELECT: &str = "
     SELECT e.name, e.state, e.holder, e.incarnation, e.term, b.beat, e.lease_us, e.margin_us, e.expiry,
-           e.since_us, b.beaten_us, e.successor, e.protocol
+           e.since_us, b.beaten_us, e.successor, e.protocol, e.controls
     FROM incumbent_election AS e JOIN incumbent_beat AS b ON b.name = e.name
     WHERE ?1 IS NULL OR e.name IN (SELECT value FROM json_each(?1))
     ORDER BY e.name";
@@ -42,12 +43,14 @@ impl Store {
         let mut found = BTreeMap::new();
         for row in &rows {
             let (name, record) = decode(row)?;
+            let controls = row.try_get::<Option<String>, _>(13).map_err(trouble)?;
+            let controls = controls_of(controls.as_deref());
             let holder_died = record.state != State::Released
                 && *deaths
                     .entry(record.holder.incarnation)
                     .or_insert_with_key(|&incarnation| self.died(incarnation));
             let replaced = self.replaced(Some(record.beaten_at));
-            let snapshot = Snapshot { record: Some(record), now, holder_died, replaced };
+            let snapshot = Snapshot { record: Some(record), now, holder_died, replaced, controls };
             found.insert(name, snapshot);
         }
         Ok(Snapshots { found, blank: self.blank() })
@@ -60,6 +63,7 @@ impl Store {
             now: clock::wall(),
             holder_died: false,
             replaced: self.replaced(None),
+            controls: Controls::default(),
         }
     }
 

@@ -13,25 +13,30 @@ use crate::error::Error;
 use crate::{clock, sqlite};
 
 /// The version that this program writes and reads.
-pub(crate) const VERSION: i64 = 2;
+pub(crate) const VERSION: i64 = 3;
 
 /// The statements that make the tables.
 pub(crate) const SQL: &str = include_str!("schema.sql");
 
 /// What they are called, but for the one that tells the version, and since which version they are
 /// there.
-const TABLES: [(&str, i64); 5] = [
+const TABLES: [(&str, i64); 7] = [
     ("incumbent_election", 1),
     ("incumbent_beat", 1),
     ("incumbent_term", 1),
     ("incumbent_vars", 2),
     ("incumbent_descriptor", 2),
+    ("incumbent_candidate", 3),
+    ("incumbent_order", 3),
 ];
 
 /// What version 2 added to a table of version 1.
 const ADD_PROTOCOL: &str =
     "ALTER TABLE incumbent_election ADD COLUMN protocol TEXT NOT NULL DEFAULT 'lease'
     CHECK (protocol IN ('lease', 'rounds'))";
+
+/// What version 3 added to it.
+const ADD_CONTROLS: &str = "ALTER TABLE incumbent_election ADD COLUMN controls TEXT";
 
 /// What a database says about itself.
 #[derive(Clone, Debug, Default)]
@@ -65,6 +70,9 @@ pub(crate) async fn apply(
     }
     if meta.as_ref().is_some_and(|meta| meta.version < 2) {
         sqlx::raw_sql(ADD_PROTOCOL).execute(&mut *write).await.map_err(sqlite::trouble)?;
+    }
+    if meta.as_ref().is_some_and(|meta| meta.version < 3) {
+        sqlx::raw_sql(ADD_CONTROLS).execute(&mut *write).await.map_err(sqlite::trouble)?;
     }
     sqlx::raw_sql(SQL).execute(&mut *write).await.map_err(sqlite::trouble)?;
     let moved = meta.as_ref().is_none_or(|meta| meta.file != file);

@@ -1,4 +1,4 @@
--- Incumbent on SQLite, schema version 2. Times are microseconds since 1970 by the host's wall clock.
+-- Incumbent on SQLite, schema version 3. Times are microseconds since 1970 by the host's wall clock.
 
 CREATE TABLE IF NOT EXISTS incumbent_meta (
     key   TEXT NOT NULL PRIMARY KEY,
@@ -17,7 +17,8 @@ CREATE TABLE IF NOT EXISTS incumbent_election (
     expiry      TEXT    NOT NULL CHECK (expiry IN ('observed', 'database')),
     since_us    INTEGER NOT NULL,
     successor   TEXT,
-    protocol    TEXT    NOT NULL DEFAULT 'lease' CHECK (protocol IN ('lease', 'rounds'))
+    protocol    TEXT    NOT NULL DEFAULT 'lease' CHECK (protocol IN ('lease', 'rounds')),
+    controls    TEXT
 ) STRICT, WITHOUT ROWID;
 
 -- The beats of whoever leads. A null incarnation means that no renewal is accepted.
@@ -74,4 +75,34 @@ CREATE TABLE IF NOT EXISTS incumbent_descriptor (
     beaten_us   INTEGER NOT NULL,
     PRIMARY KEY (election, id),
     UNIQUE (election, incarnation)
+) STRICT, WITHOUT ROWID;
+
+-- The roll: who takes part, for people and for policy. One line for each process and election,
+-- written slowly; nothing that must be safe depends on it.
+CREATE TABLE IF NOT EXISTS incumbent_candidate (
+    election    TEXT    NOT NULL,
+    incarnation TEXT    NOT NULL,
+    holder      TEXT    NOT NULL,
+    address     TEXT,
+    labels      TEXT    NOT NULL,
+    priority    INTEGER NOT NULL,
+    presence    TEXT    NOT NULL,
+    why         TEXT,
+    prefers     TEXT    NOT NULL,
+    started_us  INTEGER NOT NULL,
+    beaten_us   INTEGER NOT NULL,
+    every_us    INTEGER NOT NULL,
+    PRIMARY KEY (election, incarnation)
+) STRICT, WITHOUT ROWID;
+
+-- What operators ordered: the newest thousand orders of each election.
+CREATE TABLE IF NOT EXISTS incumbent_order (
+    election TEXT    NOT NULL,
+    at_us    INTEGER NOT NULL,
+    verb     TEXT    NOT NULL,
+    subject  TEXT    NOT NULL,
+    term     INTEGER NOT NULL,
+    actor    TEXT    NOT NULL,
+    reason   TEXT,
+    PRIMARY KEY (election, at_us, verb, subject)
 ) STRICT, WITHOUT ROWID;

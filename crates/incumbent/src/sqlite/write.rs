@@ -12,7 +12,7 @@ use sqlx::sqlite::SqliteConnection;
 
 use super::{register, trouble};
 use crate::error::Error;
-use crate::store::arbiter::{Plan, misfit, words};
+use crate::store::arbiter::{ORDERS_KEPT, Plan, controls_text, misfit, words};
 use crate::store::office::Warrant;
 
 const CLAIM: &str = "
@@ -42,12 +42,24 @@ const FORGET_TERMS: &str = "
     DELETE FROM incumbent_term WHERE election = ?1 AND term <
         (SELECT term FROM incumbent_term WHERE election = ?1 ORDER BY term DESC LIMIT 1 OFFSET 999)";
 
-const RELEASE: &str = "UPDATE incumbent_election SET state = 'released' WHERE name = ?1";
+// For whom an operator reserved the next term stands: whoever was deposed lets go as well.
+const RELEASE: &str = "
+    UPDATE incumbent_election SET state = 'released', successor = ?2 WHERE name = ?1";
 
 // Not a beat of a leader: the time of the last one stays, which also tells whether the row was led
 // since the file took the place of another.
 const RELEASE_BEAT: &str =
     "UPDATE incumbent_beat SET beat = beat + 1, incarnation = NULL WHERE name = ?1";
+
+const CONTROL: &str = "UPDATE incumbent_election SET controls = ?2 WHERE name = ?1";
+
+const NOTE_ORDER: &str = "
+    INSERT OR REPLACE INTO incumbent_order (election, at_us, verb, subject, term, actor, reason)
+    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)";
+
+const FORGET_ORDERS: &str = "
+    DELETE FROM incumbent_order WHERE election = ?1 AND at_us <
+        (SELECT at_us FROM incumbent_order WHERE election = ?1 ORDER BY at_us DESC LIMIT 1 OFFSET ?2)";
 
 const ORDER: &str = "UPDATE incumbent_election SET state = ?2, successor = ?3 WHERE name = ?1";
 
@@ -63,7 +75,9 @@ const ORDER_TERM: &str = "
 pub(super) async fn put(work: &mut SqliteConnection, plan: &Plan) -> Result<u64, Error> {
     match plan {
         Plan::Claim { election, claim } => put_claim(work, election, claim).await,
-        Plan::Release { election, now } => put_release(work, election, *now).await,
+        Plan::Release { election, now, successor } => {
+            put_release(work, election, *now, successor.as_ref()).await
+        }
         Plan::Order { warrant, decree, now } => put_order(work, warrant, decree, *now).await,
         Plan::Register { election, by, write, .. } => {
             register::put(work, election, by, write).await.map(|()| 1)
@@ -116,9 +130,11 @@ async fn put_release(
     work: &mut SqliteConnection,
     election: &ElectionName,
     now: StoreTime,
+    successor: Option<&CandidateName>,
 ) -> Result<u64, Error> {
     let (name, now) = (election.as_str(), micros(now));
-    sqlx::query(RELEASE).bind(name).execute(&mut *work).await.map_err(trouble)?;
+    let release = sqlx::query(RELEASE).bind(name).bind(successor.map(CandidateName::as_str));
+    release.execute(&mut *work).await.map_err(trouble)?;
     sqlx::query(RELEASE_BEAT).bind(name).execute(&mut *work).await.map_err(trouble)?;
     let close = sqlx::query(CLOSE_TERM).bind(name).bind("resigned").bind(now);
     close.execute(work).await.map_err(trouble)?;
@@ -132,15 +148,28 @@ async fn put_order(
     now: StoreTime,
 ) -> Result<u64, Error> {
     let name = warrant.election.as_str();
+    let control = sqlx::query(CONTROL).bind(name).bind(controls_text(&decree.controls));
+    control.execute(&mut *work).await.map_err(trouble)?;
+    let (order, papers) = (&warrant.order, &warrant.papers);
+    let subject = order.subject().map_or("", CandidateName::as_str);
+    let noted = sqlx::query(NOTE_ORDER).bind(name).bind(micros(now)).bind(order.word());
+    let noted = noted.bind(subject).bind(signed(decree.term.get()));
+    let noted = noted.bind(&papers.actor).bind(&papers.reason);
+    noted.execute(&mut *work).await.map_err(trouble)?;
+    let forget = sqlx::query(FORGET_ORDERS).bind(name).bind(ORDERS_KEPT - 1);
+    forget.execute(&mut *work).await.map_err(trouble)?;
+    if !decree.ends {
+        return Ok(3);
+    }
     let order = sqlx::query(ORDER).bind(name).bind(decree.state.as_str());
     let order = order.bind(decree.successor.as_ref().map(CandidateName::as_str));
     order.execute(&mut *work).await.map_err(trouble)?;
     sqlx::query(ORDER_BEAT).bind(name).execute(&mut *work).await.map_err(trouble)?;
     let term = signed(decree.term.get());
     let term = sqlx::query(ORDER_TERM).bind(name).bind(term).bind(warrant.ending());
-    let term = term.bind(micros(now)).bind(&warrant.actor).bind(&warrant.note);
+    let term = term.bind(micros(now)).bind(&papers.actor).bind(&papers.reason);
     term.execute(work).await.map_err(trouble)?;
-    Ok(3)
+    Ok(6)
 }
 
 pub(super) fn micros(time: StoreTime) -> i64 {

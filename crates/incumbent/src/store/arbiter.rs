@@ -5,17 +5,21 @@
 //! decision, and carries out what that says, all in one transaction under its locks.
 
 use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
-use incumbent_protocol::identity::{CandidateId, ElectionName};
+use incumbent_protocol::controls::Controls;
+use incumbent_protocol::identity::{CandidateId, CandidateName, ElectionName};
 use incumbent_protocol::lease::order::Decree;
 use incumbent_protocol::lease::request::{Claim, Holding};
 use incumbent_protocol::lease::row::Snapshot;
+use incumbent_protocol::roll::Peer;
 use incumbent_protocol::rounds::register::{Descriptor, Vars};
 use incumbent_protocol::rounds::round::{Round, Write};
 use incumbent_protocol::rules::Expiry;
 use incumbent_protocol::time::StoreTime;
 
-use super::office::{TermRecord, Warrant};
+use super::office::{OrderRecord, TermRecord, Warrant};
 use super::round::Answer;
 use crate::error::Error;
 
@@ -64,9 +68,34 @@ pub(crate) trait Arbiter {
     /// The roster of an election, lowest id first, and VARS.
     async fn roster(&mut self, election: &ElectionName) -> Result<Roster, Error>;
 
+    /// Writes these lines into the roll, stamped by the store's clock, and reads everybody's lines of
+    /// the named elections. A line that stays gets only new stamps and words; its start stays. Lines
+    /// that are older than a day are taken off.
+    async fn roll(
+        &mut self,
+        lines: &[(&ElectionName, &Peer)],
+        elections: &[&ElectionName],
+    ) -> Result<Rolls, Error>;
+
+    /// What operators ordered in an election, newest first.
+    async fn orders(
+        &mut self,
+        election: &ElectionName,
+        most: u32,
+    ) -> Result<Vec<OrderRecord>, Error>;
+
     /// Wakes whoever listens, after a write.
     fn ring(&mut self) {}
 }
+
+/// Everybody's lines, election by election.
+pub(crate) type Rolls = BTreeMap<ElectionName, Vec<Peer>>;
+
+/// For how long a line of the roll is kept after its last stamp.
+pub(crate) const ROLL_KEPT: Duration = Duration::from_hours(24);
+
+/// How many orders of an election are kept for people to see.
+pub(crate) const ORDERS_KEPT: u32 = 1_000;
 
 /// Elections as one read found them.
 #[derive(Debug)]
@@ -96,8 +125,8 @@ pub(crate) enum Plan {
     /// Begin a term.
     Claim { election: ElectionName, claim: Box<Claim> },
     /// End a term at its holder's wish.
-    Release { election: ElectionName, now: StoreTime },
-    /// End a term at an operator's wish.
+    Release { election: ElectionName, now: StoreTime, successor: Option<CandidateName> },
+    /// Do what an operator ordered.
     Order { warrant: Box<Warrant>, decree: Box<Decree>, now: StoreTime },
     /// Write to the registers of an election.
     Register { election: ElectionName, by: CandidateId, write: Box<Write>, had: Option<StoreTime> },
@@ -114,7 +143,7 @@ pub(crate) fn plans(
         let election = election.clone();
         match write {
             Write::Claim(claim) => Plan::Claim { election, claim: Box::new(claim) },
-            Write::Release(now) => Plan::Release { election, now },
+            Write::Release { now, successor } => Plan::Release { election, now, successor },
             write => {
                 let (by, write) = (round.candidate.clone(), Box::new(write));
                 Plan::Register { election, by, write, had }
@@ -124,9 +153,34 @@ pub(crate) fn plans(
     writes.into_iter().map(plan).collect()
 }
 
+/// Says once that something was found which no version of this program wrote, and which is left out.
+pub(crate) fn note_odd(what: &str, problem: &dyn std::fmt::Display) {
+    static NOTED: AtomicBool = AtomicBool::new(false);
+    if !NOTED.swap(true, Ordering::Relaxed) {
+        tracing::warn!(%problem, "{what} cannot be read and does not count; was it edited by hand?");
+    }
+}
+
 /// A row that no version of this program wrote.
 pub(crate) fn odd(what: &str) -> Error {
     Error::Store(format!("a row has an odd {what}; was it edited by hand?"))
+}
+
+/// Reads what operators have in force. What cannot be read is not in force: nothing safe depends on
+/// it, and an odd word must not keep a leader from renewing. The next order writes it anew.
+pub(crate) fn controls(text: Option<&str>) -> Controls {
+    let Some(text) = text else {
+        return Controls::default();
+    };
+    serde_json::from_str(text).unwrap_or_else(|error| {
+        note_odd("what operators have in force", &error);
+        Controls::default()
+    })
+}
+
+/// The text for it; nothing if nothing is in force.
+pub(crate) fn controls_text(controls: &Controls) -> Option<String> {
+    if controls.is_empty() { None } else { serde_json::to_string(controls).ok() }
 }
 
 /// Reads by what an election is held: a roster, or what the word for its expiry says.

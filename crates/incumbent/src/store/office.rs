@@ -5,7 +5,7 @@
 //! a transaction and leaves its actor and its reason in the history.
 
 use incumbent_protocol::identity::ElectionName;
-use incumbent_protocol::lease::order::{Decree, Order};
+use incumbent_protocol::lease::order::{Decree, Order, Papers};
 use incumbent_protocol::lease::row::Snapshot;
 use incumbent_protocol::term::Term;
 use incumbent_protocol::time::StoreTime;
@@ -39,22 +39,40 @@ pub struct TermRecord {
     pub note: Option<String>,
 }
 
+/// What an operator ordered, as the store keeps it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
+pub struct OrderRecord {
+    /// When, in microseconds since 1970 by the store's clock.
+    pub at: StoreTime,
+    /// What: `demote`, `takeover`, `transfer`, `pause`, `resume`, `cordon` or `uncordon`.
+    pub verb: String,
+    /// Whom it named.
+    pub subject: Option<String>,
+    /// The term that the election was in.
+    pub term: Term,
+    /// Who ordered it.
+    pub actor: String,
+    /// Why.
+    pub reason: Option<String>,
+}
+
 /// An operator's order with its papers.
 #[derive(Clone, Debug)]
 pub(crate) struct Warrant {
     pub(crate) election: ElectionName,
     pub(crate) order: Order,
-    pub(crate) term: Option<Term>,
-    pub(crate) actor: String,
-    pub(crate) note: Option<String>,
+    pub(crate) papers: Papers,
 }
 
 impl Warrant {
     /// The word for how a term ends that this order ends.
     pub(crate) const fn ending(&self) -> &'static str {
         match self.order {
-            Order::Demote => "demoted",
             Order::Takeover { .. } => "takeover",
+            Order::Transfer { .. } => "transfer",
+            // The others end none.
+            _ => "demoted",
         }
     }
 }
@@ -77,9 +95,17 @@ pub(crate) async fn carry_out<A: Arbiter>(
     store: &mut A,
     warrant: &Warrant,
 ) -> Result<Decree, Error> {
+    let election = &warrant.election;
+    // Only names are looked up in it.
+    let roll = match warrant.order.subject() {
+        Some(_) => Some(store.roll(&[], &[election]).await?.remove(election).unwrap_or_default()),
+        None => None,
+    };
+    let papers = Papers { roll, ..warrant.papers.clone() };
+    let warrant = &Warrant { papers, ..warrant.clone() };
     let decide = |mut found: Snapshots| {
         let snapshot = found.take(&warrant.election);
-        let decree = warrant.order.decide(&snapshot, warrant.term)?;
+        let decree = warrant.order.decide(&snapshot, &warrant.papers)?;
         let (warrant, now) = (Box::new(warrant.clone()), snapshot.now);
         let plan = Plan::Order { warrant, decree: Box::new(decree.clone()), now };
         Ok((vec![plan], decree))

@@ -222,8 +222,11 @@ fn decide(asks: &[&Ask], mut snapshots: Snapshots) -> (Vec<Plan>, Vec<Answer>) {
                     Outcome::Committed(Done::Claimed(claim))
                 }
             },
-            Request::Resign(holding) if holding.may_resign(&snapshot) => {
-                plans.push(Plan::Release { election, now: snapshot.now });
+            Request::Resign(resignation) if resignation.holding.may_resign(&snapshot) => {
+                let record = snapshot.record.as_ref();
+                let successor = record.and_then(|record| resignation.successor(record));
+                let now = snapshot.now;
+                plans.push(Plan::Release { election, now, successor });
                 Outcome::Committed(Done::Resigned)
             }
             Request::Resign(_) => over(),

@@ -6,7 +6,7 @@ use sqlx::Connection;
 use crate::ground::Ground;
 use crate::host::Host;
 use crate::support::{
-    BILLING, LONG, SHORT, close_all, contend, for_a_while, lead, resign, soon, won,
+    BILLING, LONG, SHORT, close_all, contend, for_a_while, lead, resign, seen, soon, won,
 };
 use crate::users::{Users, send, with_pool};
 
@@ -65,9 +65,11 @@ pub(crate) async fn a_part_of_the_work_can_be_undone(ground: &Ground) {
 }
 
 /// Ends the leader's term for the sake of `two`, which leads when this returns.
-async fn depose(first: &Leadership, one: &Election, two: &Election) -> Leadership {
+async fn depose(ground: &Ground, first: &Leadership, one: &Election, two: &Election) -> Leadership {
     let waiting = contend(two);
+    seen(one, "two").await;
     let term = Some(first.term().get());
+    ground.heard_of("two").await;
     let order = two.backend().takeover(BILLING, "two", term, "ann", None);
     order.await.expect("taken over");
     soon("the loss", first.lost()).await;
@@ -94,7 +96,7 @@ pub(crate) async fn work_begun_before_a_takeover_is_not_committed_after_it(groun
         if !ground.kind.is_file() {
             send!(insert, &mut *work).expect("inserts");
         }
-        let second = depose(&first, &one, &two).await;
+        let second = depose(ground, &first, &one, &two).await;
         let error = if ground.kind.is_file() && send!(insert, &mut *work).is_err() {
             None
         } else {
@@ -245,7 +247,7 @@ pub(crate) async fn stricter_isolation_fences_as_well(ground: &Ground) {
             work.commit().await.expect("commits");
             let mut work = first.transaction_with(pool, begin).await.expect("begins");
             send!(format!("INSERT INTO ledger VALUES ({late}, 'late')"), &mut *work).expect("inserts");
-            let second = depose(&first, &one, &two).await;
+            let second = depose(ground, &first, &one, &two).await;
             let error = work.commit().await.expect_err("the term is over");
             // What was read at the beginning has changed: either word means that nothing was written.
             assert!(matches!(error, Error::Fenced { .. } | Error::Conflict(_)), "{level}: {error}");

@@ -120,7 +120,7 @@ impl Ground {
     /// Settings that write a history. Beats are short whatever the lease. In rounds, a lease that does
     /// not end is as many rounds as there may be.
     pub(crate) fn config(&self, name: &str, lease: Duration) -> Config {
-        let config = self.noted(name);
+        let config = self.noted(name).roll_every(Duration::from_millis(150));
         if self.protocol == Protocol::Lease {
             let beat = (lease / 4).min(Duration::from_millis(200));
             return config.lease(lease).beat(beat);
@@ -167,7 +167,8 @@ impl Ground {
     /// A network before the server that can be broken, and a candidate behind it.
     pub(crate) async fn behind_a_proxy(&self, name: &str, lease: Duration) -> (Proxy, Election) {
         let proxy = self.proxy().await;
-        let config = self.config(name, lease);
+        // What goes over the wire is to be counted: rounds, and no calls of the roll.
+        let config = self.config(name, lease).roll_every(Duration::from_mins(30));
         let backend = self.open_at(&proxy.url(&self.url), &config).await.expect("opens");
         (proxy, backend.election(BILLING).await.expect("the election opens"))
     }
@@ -179,6 +180,18 @@ impl Ground {
 
     pub(crate) fn path(&self, name: &str) -> PathBuf {
         self.folder.path().join(name)
+    }
+
+    /// Makes a candidate known that was heard of once: an order may name nobody else. It is not there,
+    /// so that nobody waits for it.
+    pub(crate) async fn heard_of(&self, name: &str) {
+        let line = format!(
+            "INSERT INTO incumbent_candidate (election, incarnation, holder, labels, priority, presence, prefers,
+                started_us, beaten_us, every_us)
+            VALUES ('{BILLING}', 'fedcba9876543210fedcba9876543210', '{name}', '', 0, 'left', '', 1, 4102444800000000, 1)"
+        );
+        self.users.run("DELETE FROM incumbent_candidate WHERE presence = 'left'").await;
+        self.users.run(&line).await;
     }
 
     /// How many elections somebody holds, by the rows.

@@ -27,6 +27,7 @@ pub(crate) async fn odd_words_of_operators_come_back_as_they_were(ground: &Groun
             operator.demote(BILLING, None, words, Some(words)).await
         } else {
             let next = format!("candidate-{}", at + 1);
+            ground.heard_of(&next).await;
             operator.takeover(BILLING, &next, None, words, Some(words)).await
         };
         order.unwrap_or_else(|error| panic!("{error}: {words:?}"));

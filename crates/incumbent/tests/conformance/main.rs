@@ -14,6 +14,7 @@ mod evicted;
 mod expiry;
 mod fenced;
 mod ground;
+mod handover;
 mod host;
 mod input;
 mod line;
@@ -21,6 +22,7 @@ mod look;
 mod many;
 mod message;
 mod orders;
+mod policy;
 mod restart;
 mod roles;
 mod roster;
@@ -59,6 +61,21 @@ macro_rules! everywhere {
             orders::a_takeover_names_the_next_leader,
             orders::a_demoted_leader_lets_another_go_first,
             orders::an_order_that_makes_no_sense_changes_nothing,
+            handover::a_transfer_lets_the_work_end_first_and_then_the_named_one_leads,
+            handover::work_that_does_not_end_is_ended_when_the_time_for_it_is_up,
+            handover::a_hand_over_goes_on_when_nobody_waits_for_it,
+            handover::nobody_is_elected_while_paused_and_whoever_leads_goes_on,
+            handover::a_cordoned_candidate_does_not_win_and_another_does,
+            handover::whoever_is_demoted_with_a_hold_off_does_not_win_for_that_long,
+            policy::a_leader_that_stops_is_followed_by_whoever_is_preferred,
+            policy::a_transfer_goes_to_whom_it_names_however_little_preferred,
+            policy::what_cannot_be_read_of_orders_and_of_the_roll_stops_nobody,
+            policy::whoever_leads_stays_unless_preemption_is_asked_for,
+            policy::a_rolling_restart_of_five_hands_over_once_if_the_leader_goes_first,
+            policy::a_rolling_restart_of_five_hands_over_once_if_the_leader_goes_third,
+            policy::a_rolling_restart_of_five_hands_over_once_if_the_leader_goes_last,
+            policy::whoever_is_not_well_never_contends_and_hands_over,
+            policy::two_live_processes_of_one_name_are_told_of_each_other,
             look::odd_words_of_operators_come_back_as_they_were,
             look::every_term_keeps_why_it_began_and_why_it_ended,
             look::statuses_show_every_election,
@@ -165,6 +182,7 @@ macro_rules! on_servers {
         kinds! { $kind:
             schema::an_older_schema_is_refused_and_brought_up_to_date,
             schema::leaders_and_terms_outlive_the_step_to_rounds,
+            schema::leaders_and_rosters_outlive_the_step_to_orders,
             schema::several_may_apply_the_schema_at_once,
             schema::the_printed_statements_make_the_schema,
             input::missing_tables_are_said,
@@ -217,7 +235,10 @@ macro_rules! alone {
 mod sqlite {
     by_lease! { Sqlite }
     scenarios! { Sqlite: input::a_newer_file_is_left_alone, }
-    kinds! { Sqlite: schema::a_file_of_the_first_version_keeps_its_leaders_and_terms, }
+    kinds! { Sqlite:
+        schema::a_file_of_the_first_version_keeps_its_leaders_and_terms,
+        schema::a_file_of_the_second_version_keeps_its_leaders_and_rosters,
+    }
 }
 
 mod sqlite_rounds {

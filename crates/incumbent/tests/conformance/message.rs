@@ -17,16 +17,28 @@ async fn beats(ground: &Ground, name: &str) -> i64 {
     ground.users.number(&beats).await
 }
 
-/// Compares what goes over a network with what a candidate behind it does.
+/// Compares what goes over a network with what a candidate behind it does. The doorbell's connection
+/// is made beside the rounds, once, and may fall into the first measurement on a slow day.
 async fn one_message_each(ground: &Ground, proxy: &Proxy, name: &str) {
+    let mut measured = Vec::new();
+    for _ in 0..3 {
+        let (beats, trips) = measure(ground, proxy, name).await;
+        measured.push(format!("{trips} messages in {beats} rounds"));
+        if (beats - 2..=beats + 2).contains(&trips) {
+            return;
+        }
+    }
+    panic!("{measured:?}");
+}
+
+async fn measure(ground: &Ground, proxy: &Proxy, name: &str) -> (i64, i64) {
     let settled = beats(ground, name).await + 2;
     until("beats", async || beats(ground, name).await >= settled).await;
     // Counting is not the same moment as beating.
     let before = (beats(ground, name).await, proxy.round_trips());
     until("six more beats", async || beats(ground, name).await >= before.0 + 6).await;
     let after = (beats(ground, name).await, proxy.round_trips());
-    let (beats, trips) = (after.0 - before.0, i64::try_from(after.1 - before.1).expect("few"));
-    assert!((beats - 2..=beats + 2).contains(&trips), "{trips} messages in {beats} rounds");
+    (after.0 - before.0, i64::try_from(after.1 - before.1).expect("few"))
 }
 
 /// Others wait before it, so that it need not look after the leader between its rounds.

@@ -5,15 +5,17 @@ use std::time::Duration;
 use incumbent::{Error, OrderError, Reason};
 
 use crate::ground::Ground;
-use crate::support::{BILLING, LONG, close_all, contend, for_a_while, lead, soon, won};
+use crate::support::{BILLING, LONG, close_all, contend, for_a_while, lead, seen, soon, won};
 
 pub(crate) async fn a_takeover_names_the_next_leader(ground: &Ground) {
     let (one, two) = (ground.candidate("one", LONG).await, ground.candidate("two", LONG).await);
     let three = ground.candidate("three", LONG).await;
     let first = lead(&one).await;
     let (passed_over, named) = (contend(&two), contend(&three));
-    for_a_while().await;
+    seen(&one, "two").await;
+    seen(&one, "three").await;
     let term = Some(first.term().get());
+    ground.heard_of("three").await;
     let order = two.backend().takeover(BILLING, "three", term, "ann", Some("upgrade"));
     let decree = order.await.expect("taken over");
     assert_eq!(decree.term, first.term());

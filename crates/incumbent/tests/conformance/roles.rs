@@ -49,6 +49,10 @@ pub(crate) async fn a_user_with_all_rights_but_one_is_told_which(ground: &Ground
         ("UPDATE", "incumbent_vars"),
         ("UPDATE", "incumbent_descriptor"),
         ("DELETE", "incumbent_descriptor"),
+        ("UPDATE", "incumbent_candidate"),
+        ("DELETE", "incumbent_candidate"),
+        ("INSERT", "incumbent_order"),
+        ("DELETE", "incumbent_order"),
     ] {
         grant(&superuser, &all).await;
         superuser.run(&format!("REVOKE {right} ON {table} FROM {whom}")).await;

@@ -99,12 +99,12 @@ pub(crate) async fn an_older_schema_is_refused_and_brought_up_to_date(ground: &G
     let place = format!("/{}", ground.database().name);
     let older = ground.open_at(&ground.url, &Config::new()).await.map(drop);
     let older = older.expect_err("an older schema");
-    assert!(matches!(&older, Error::SchemaOlder { found: 1, known: 3, .. }), "{older}");
+    assert!(matches!(&older, Error::SchemaOlder { found: 1, known: 4, .. }), "{older}");
     let text = older.to_string();
     assert!(text.contains("schema --apply") && text.contains(&place), "{text}");
 
     let applied = ground.schema().apply().await.expect("brought up to date");
-    assert_eq!((applied.from, applied.to), (Some(1), 3));
+    assert_eq!((applied.from, applied.to), (Some(1), 4));
     lead_once(ground).await;
 }
 
@@ -148,36 +148,115 @@ async fn has_kept_everything(ground: &Ground) {
 }
 
 pub(crate) async fn leaders_and_terms_outlive_the_step_to_rounds(ground: &Ground) {
-    let sql = ground.schema().sql();
-    // All up to the line that tells version 2, and what comes after the one that tells version 3.
-    let (second, _) = sql.split_once("'2');").expect("version 2 is noted");
-    let (_, once) = sql.split_once("'3');").expect("version 3 is noted");
-    pipe(ground, &format!("{second}'2');{once}")).await;
+    make_version(ground, 2).await;
     for statement in BEFORE_ROUNDS {
         ground.users.run(statement).await;
     }
     let applied = ground.schema().apply().await.expect("brought up to date");
-    assert_eq!((applied.from, applied.to), (Some(2), 3));
+    assert_eq!((applied.from, applied.to), (Some(2), 4));
     has_kept_everything(ground).await;
 }
 
+/// Makes the tables as an older program made them.
+async fn make_version(ground: &Ground, version: u32) {
+    let sql = ground.schema().sql();
+    // All up to the line that tells that version, and what comes after the one that tells the last.
+    let (old, _) = sql.split_once(&format!("'{version}');")).expect("the version is noted");
+    let (_, once) = sql.split_once("'4');").expect("version 4 is noted");
+    pipe(ground, &format!("{old}'{version}');{once}")).await;
+}
+
+/// An election with a roster, as a program wrote it that knew no roll.
+const BEFORE_ORDERS: [&str; 3] = [
+    "INSERT INTO incumbent_election (name, state, holder, incarnation, term, lease_us, margin_us, expiry, since_us,
+        successor, protocol)
+    VALUES ('queue', 'held', 'old', '0123456789abcdef0123456789abcdef', 5, 900000, 90000, 'observed', 1000, NULL, 'rounds')",
+    "INSERT INTO incumbent_beat (name, term, incarnation, beat, beaten_us)
+    VALUES ('queue', 5, '0123456789abcdef0123456789abcdef', 7, 2000)",
+    "INSERT INTO incumbent_descriptor
+        (election, id, holder, incarnation, counter, address, labels, joined_us, beaten_us)
+    VALUES ('queue', 3, 'old', '0123456789abcdef0123456789abcdef', 9, NULL, 'zone=eu', 1000, 2000)",
+];
+
+async fn was_before_orders(ground: &Ground) {
+    for statement in BEFORE_ROUNDS.iter().chain(&BEFORE_ORDERS) {
+        ground.users.run(statement).await;
+    }
+}
+
+/// Nothing is in force, nobody is on the roll, and orders can be given.
+async fn knows_of_orders(ground: &Ground) {
+    let backend = ground.open(&Config::new().name("operator").lease(LONG)).await;
+    for name in [BILLING, "mail", "queue"] {
+        let found = backend.status(name).await.expect("a look");
+        assert!(found.record.is_some(), "{found:?}");
+    }
+    let decree = backend.demote("queue", Some(5), "ann", None).await.expect("demoted");
+    assert_eq!(decree.deposed.expect("was led").id.name.as_str(), "old");
+    backend.close().await;
+    for (sql, wanted) in [
+        ("SELECT count(*) FROM incumbent_election WHERE controls IS NULL", 3),
+        ("SELECT count(*) FROM incumbent_candidate", 0),
+        ("SELECT count(*) FROM incumbent_descriptor WHERE election = 'queue' AND counter = 9", 1),
+        ("SELECT count(*) FROM incumbent_order WHERE election = 'queue' AND term = 5", 1),
+        ("SELECT count(*) FROM incumbent_order", 1),
+    ] {
+        assert_eq!(ground.users.number(sql).await, wanted, "{sql}");
+    }
+}
+
+pub(crate) async fn leaders_and_rosters_outlive_the_step_to_orders(ground: &Ground) {
+    make_version(ground, 3).await;
+    was_before_orders(ground).await;
+    let older = ground.open_at(&ground.url, &Config::new()).await.map(drop);
+    assert!(matches!(older, Err(Error::SchemaOlder { found: 3, known: 4, .. })), "{older:?}");
+    let applied = ground.schema().apply().await.expect("brought up to date");
+    assert_eq!((applied.from, applied.to), (Some(3), 4));
+    knows_of_orders(ground).await;
+    has_kept_everything(ground).await;
+}
+
+/// The tables of the first version.
+const FIRST_FILE: &str = "
+    CREATE TABLE incumbent_meta (key TEXT NOT NULL PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID;
+    INSERT INTO incumbent_meta VALUES ('schema_version', '1');
+    CREATE TABLE incumbent_election (name TEXT NOT NULL PRIMARY KEY,
+        state TEXT NOT NULL CHECK (state IN ('held', 'ending', 'released')), holder TEXT NOT NULL,
+        incarnation TEXT NOT NULL, term INTEGER NOT NULL CHECK (term > 0), lease_us INTEGER NOT NULL,
+        margin_us INTEGER NOT NULL, expiry TEXT NOT NULL CHECK (expiry IN ('observed', 'database')),
+        since_us INTEGER NOT NULL, successor TEXT) STRICT, WITHOUT ROWID;
+    CREATE TABLE incumbent_beat (name TEXT NOT NULL PRIMARY KEY, term INTEGER NOT NULL, incarnation TEXT,
+        beat INTEGER NOT NULL, beaten_us INTEGER NOT NULL) STRICT, WITHOUT ROWID;
+    CREATE TABLE incumbent_term (election TEXT NOT NULL, term INTEGER NOT NULL, holder TEXT NOT NULL,
+        incarnation TEXT NOT NULL, opening TEXT NOT NULL, began_us INTEGER NOT NULL, ending TEXT,
+        ended_us INTEGER, actor TEXT, note TEXT, PRIMARY KEY (election, term)) STRICT, WITHOUT ROWID";
+
+/// What the second version brought.
+const SECOND_FILE: &str = "
+    ALTER TABLE incumbent_election ADD COLUMN protocol TEXT NOT NULL DEFAULT 'lease'
+        CHECK (protocol IN ('lease', 'rounds'));
+    CREATE TABLE incumbent_vars (name TEXT NOT NULL PRIMARY KEY, epoch_us INTEGER NOT NULL, max_id INTEGER NOT NULL,
+        round_time_us INTEGER NOT NULL, round_limit INTEGER NOT NULL, margin_us INTEGER NOT NULL,
+        delta_us INTEGER NOT NULL, cap_us INTEGER NOT NULL, round_us INTEGER NOT NULL, next_us INTEGER,
+        pace INTEGER NOT NULL, evicted INTEGER NOT NULL) STRICT, WITHOUT ROWID;
+    CREATE TABLE incumbent_descriptor (election TEXT NOT NULL, id INTEGER NOT NULL, holder TEXT NOT NULL,
+        incarnation TEXT NOT NULL, counter INTEGER NOT NULL, address TEXT, labels TEXT NOT NULL,
+        joined_us INTEGER NOT NULL, beaten_us INTEGER NOT NULL, PRIMARY KEY (election, id),
+        UNIQUE (election, incarnation)) STRICT, WITHOUT ROWID;
+    UPDATE incumbent_meta SET value = '2' WHERE key = 'schema_version'";
+
 pub(crate) async fn a_file_of_the_first_version_keeps_its_leaders_and_terms(ground: &Ground) {
-    let first = "
-        CREATE TABLE incumbent_meta (key TEXT NOT NULL PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID;
-        INSERT INTO incumbent_meta VALUES ('schema_version', '1');
-        CREATE TABLE incumbent_election (name TEXT NOT NULL PRIMARY KEY,
-            state TEXT NOT NULL CHECK (state IN ('held', 'ending', 'released')), holder TEXT NOT NULL,
-            incarnation TEXT NOT NULL, term INTEGER NOT NULL CHECK (term > 0), lease_us INTEGER NOT NULL,
-            margin_us INTEGER NOT NULL, expiry TEXT NOT NULL CHECK (expiry IN ('observed', 'database')),
-            since_us INTEGER NOT NULL, successor TEXT) STRICT, WITHOUT ROWID;
-        CREATE TABLE incumbent_beat (name TEXT NOT NULL PRIMARY KEY, term INTEGER NOT NULL, incarnation TEXT,
-            beat INTEGER NOT NULL, beaten_us INTEGER NOT NULL) STRICT, WITHOUT ROWID;
-        CREATE TABLE incumbent_term (election TEXT NOT NULL, term INTEGER NOT NULL, holder TEXT NOT NULL,
-            incarnation TEXT NOT NULL, opening TEXT NOT NULL, began_us INTEGER NOT NULL, ending TEXT,
-            ended_us INTEGER, actor TEXT, note TEXT, PRIMARY KEY (election, term)) STRICT, WITHOUT ROWID";
-    ground.users.run(first).await;
+    ground.users.run(FIRST_FILE).await;
     for statement in BEFORE_ROUNDS {
         ground.users.run(statement).await;
     }
+    has_kept_everything(ground).await;
+}
+
+pub(crate) async fn a_file_of_the_second_version_keeps_its_leaders_and_rosters(ground: &Ground) {
+    ground.users.run(FIRST_FILE).await;
+    ground.users.run(SECOND_FILE).await;
+    was_before_orders(ground).await;
+    knows_of_orders(ground).await;
     has_kept_everything(ground).await;
 }

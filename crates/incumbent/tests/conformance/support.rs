@@ -51,6 +51,16 @@ pub(crate) async fn rank(election: &Election) -> Rank {
     election.rank().await.expect("open").expect("it is held by rounds")
 }
 
+/// Waits until a candidate's line shows that it takes part.
+pub(crate) async fn seen(onlooker: &Election, name: &str) {
+    until("a line of the roll", async || {
+        let peers = onlooker.backend().candidates(BILLING).await.unwrap_or_default();
+        let now = onlooker.status().await.map(|status| status.now).unwrap_or_default();
+        peers.iter().any(|peer| peer.id.name.as_str() == name && peer.contends(now))
+    })
+    .await;
+}
+
 pub(crate) async fn won(campaign: Campaign) -> Leadership {
     let leadership = soon("a leadership", campaign).await.expect("no panic");
     leadership.expect("the campaign is won")

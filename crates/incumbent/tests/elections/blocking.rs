@@ -2,8 +2,9 @@
 
 use std::time::Duration;
 
-use incumbent::Reason;
 use incumbent::blocking::Backend;
+use incumbent::health::{HealthRules, Probe};
+use incumbent::{Error, Order, OrderError, Reason};
 
 use crate::support::{BILLING, LONG, PATIENCE, Place, SHORT, config};
 
@@ -76,4 +77,62 @@ fn a_program_that_simply_ends_is_succeeded_without_waiting_for_its_lease() {
     }
     let second = two.campaign_for(PATIENCE).expect("no error");
     assert!(second.is_some(), "a clean end must not be slower than a crash");
+}
+
+#[test]
+fn a_blocking_leader_hands_over_when_another_thread_asks_for_it() {
+    let place = Place::new();
+    let (one, two) = (open(&place, "one"), open(&place, "two"));
+    let election = one.election(BILLING).expect("opens");
+    let first = election.campaign().expect("leads");
+    assert_eq!(first.draining_within(Duration::from_millis(10)), None);
+    let waiting = std::thread::spawn(move || {
+        let election = two.election(BILLING).expect("opens");
+        election.campaign_for(PATIENCE).map(|won| won.map(|second| second.token()))
+    });
+    let asks = std::thread::spawn(move || election.hand_over(Some("two")));
+    let handover = first.draining_within(PATIENCE).expect("asked");
+    assert_eq!(handover.to.as_ref().map(incumbent::CandidateName::as_str), Some("two"));
+    assert_eq!(first.handover(), Some(handover));
+    assert!(first.is_valid() && !asks.is_finished());
+    let token = first.token();
+    first.resign().expect("resigns");
+    asks.join().expect("no panic").expect("told");
+    let second = waiting.join().expect("no panic").expect("no error");
+    assert!(second.expect("two leads") > token);
+}
+
+#[test]
+fn a_blocking_program_gives_orders_and_sees_what_came_of_them() {
+    let place = Place::new();
+    let one = open(&place, "one");
+    let first = one.election(BILLING).expect("opens").campaign().expect("leads");
+    let operator = open(&place, "operator");
+    let paused = operator.order(BILLING, Order::Pause, None, "ann", Some("moving"));
+    assert_eq!(paused.expect("paused").term, first.term());
+    let again = operator.order(BILLING, Order::Pause, None, "ann", None);
+    assert!(matches!(again, Err(Error::Order(OrderError::AlreadyPaused))), "{again:?}");
+    let status = operator.status(BILLING).expect("a look");
+    assert!(status.controls.paused.is_some() && status.leader().is_some());
+    let orders = operator.orders(BILLING, 9).expect("orders");
+    assert_eq!(orders.iter().map(|order| order.verb.as_str()).collect::<Vec<_>>(), ["pause"]);
+    assert_eq!(operator.terms(BILLING, 9).expect("terms").len(), 1);
+    let began = std::time::Instant::now();
+    while operator.candidates(BILLING).expect("a look").is_empty() {
+        assert!(began.elapsed() < PATIENCE, "one never told of itself");
+    }
+    assert!(first.is_valid());
+}
+
+#[test]
+fn a_blocking_program_that_is_not_well_does_not_lead() {
+    let place = Place::new();
+    let one = open(&place, "one");
+    let election = one.election(BILLING).expect("opens");
+    one.set_fit(Err("no disk".to_owned())).expect("told");
+    let waited = election.campaign_for(Duration::from_millis(300)).expect("no error");
+    assert!(waited.is_none(), "it led and was not well");
+    let rules = HealthRules::of_every(Duration::from_millis(100)).expect("rules");
+    one.bind_health(Probe::function(async || Ok(())), rules).expect("bound");
+    assert!(election.campaign().expect("leads").is_valid());
 }

@@ -134,12 +134,18 @@ async fn a_database_that_is_overwritten_is_reported_with_its_name() {
     let one = place.candidate("one", lease).await;
     let leadership = lead(&one).await;
     let garbage = "somebody else's bytes ".repeat(4_000);
-    for file in place.files() {
-        if file.exists() {
-            fs::write(file, &garbage).expect("overwritten");
+    // A write that is under way meanwhile puts some of it right again: not for long.
+    let overwritten = async {
+        loop {
+            for file in place.files().iter().filter(|file| file.exists()) {
+                fs::write(file, &garbage).expect("overwritten");
+            }
+            if let Ok(reason) = tokio::time::timeout(lease / 10, leadership.lost()).await {
+                return reason;
+            }
         }
-    }
-    let reason = soon("the loss", leadership.lost()).await;
+    };
+    let reason = soon("the loss", overwritten).await;
     assert_ne!(reason, Reason::Resigned);
     drop(leadership);
     let error = soon("an answer", one.campaign()).await.map(drop);

@@ -9,6 +9,8 @@ mod campaign;
 mod database_expiry;
 mod death;
 mod disaster;
+mod explain;
+mod handover;
 mod history;
 mod input;
 mod many;

@@ -37,20 +37,39 @@ async fn a_takeover_makes_the_named_candidate_the_next_leader() {
 }
 
 #[tokio::test]
-async fn a_takeover_for_a_name_that_does_not_exist_delays_the_others_by_two_leases_at_most() {
+async fn a_takeover_for_a_candidate_that_is_gone_delays_the_others_by_two_leases_at_most() {
     let place = Place::new();
     let one = place.candidate("one", SHORT).await;
     let two = place.candidate("two", SHORT).await;
     let first = lead(&one).await;
     let waiting = contend(&two);
+    let gone = place.candidate("gone", SHORT).await;
+    let contending = contend(&gone);
+    for_a_while().await;
+    contending.abort();
+    gone.backend().clone().close().await;
     let ordered = Instant::now();
-    let decree = two.backend().takeover(BILLING, "nobody", None, "ann", None);
+    let decree = two.backend().takeover(BILLING, "gone", None, "ann", None);
     decree.await.expect("taken over");
     soon("the loss", first.lost()).await;
     drop(first);
     let second = won(waiting).await;
     assert!(second.is_valid());
     assert!(ordered.elapsed() >= SHORT, "the reservation must stand for a lease");
+}
+
+#[tokio::test]
+async fn a_takeover_for_a_name_that_was_never_seen_is_refused_and_changes_nothing() {
+    let place = Place::new();
+    let one = place.candidate("one", LONG).await;
+    let first = lead(&one).await;
+    let before = one.status().await.expect("status").record;
+    let order = one.backend().takeover(BILLING, "nobody", None, "ann", None).await;
+    let error = order.expect_err("refused");
+    assert!(matches!(error, Error::Order(OrderError::NoSuchCandidate { .. })), "{error}");
+    let after = one.status().await.expect("status").record;
+    assert_eq!(after.map(|r| (r.term, r.state)), before.map(|r| (r.term, r.state)));
+    assert!(first.is_valid());
 }
 
 #[tokio::test]

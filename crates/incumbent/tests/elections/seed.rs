@@ -60,6 +60,7 @@ async fn a_way_to_forcibly_assume_leadership_for_a_specific_node() {
     let twelve = place.candidate("my_service_number_12", LONG).await;
     let leadership = lead(&seven).await;
     let forced = contend(&twelve);
+    for_a_while().await;
     let order = twelve.backend();
     let order = order.takeover(BILLING, "my_service_number_12", None, "ops", Some("forced"));
     order.await.expect("taken over");

@@ -5,7 +5,7 @@ use std::time::Duration;
 use incumbent::TermRecord;
 
 use crate::death::Holder;
-use crate::support::{BILLING, LONG, Place, contend, lead, soon, won};
+use crate::support::{BILLING, LONG, Place, contend, lead, soon, until, won};
 
 fn words(terms: &[TermRecord]) -> Vec<(&str, &str, Option<&str>)> {
     terms.iter().map(|t| (t.leader.as_str(), t.opening.as_str(), t.ending.as_deref())).collect()
@@ -29,6 +29,12 @@ async fn every_term_keeps_why_it_began_and_why_it_ended() {
 
     let deposed = lead(&one).await;
     let waiting = contend(&two);
+    // An order may name nobody that was never heard of.
+    until("two is known", async || {
+        let known = backend.candidates(BILLING).await.expect("a look");
+        known.iter().any(|peer| peer.id.name.as_str() == "two")
+    })
+    .await;
     let order = backend.takeover(BILLING, "two", None, "bob", None);
     order.await.expect("taken over");
     soon("the loss", deposed.lost()).await;

@@ -8,7 +8,7 @@
 use super::{Candidacy, Notice, Stage, UnderWay, Wish};
 use crate::lease::Lease;
 use crate::lease::request::{Claim, Denied, Done, Refusal};
-use crate::lease::row::{Leader, Snapshot};
+use crate::lease::row::{Leader, Record, Snapshot, State};
 use crate::observation::Observation;
 use crate::outcome::Outcome;
 use crate::planted::{self, Bug};
@@ -152,7 +152,11 @@ impl Candidacy {
             // A term of our own that we do not know how we came by: now that it was seen, a bid may
             // name it.
             Refusal::Held { leader } if leader.id == self.me => self.cadence.look_at(now),
-            Refusal::Held { .. } | Refusal::Reserved { .. } | Refusal::Behind { .. } => self.balk(),
+            Refusal::Held { .. }
+            | Refusal::Reserved { .. }
+            | Refusal::Behind { .. }
+            | Refusal::Paused { .. }
+            | Refusal::Barred(_) => self.balk(),
             Refusal::Evicted => self.evicted(now),
         }
     }
@@ -172,6 +176,13 @@ impl Candidacy {
             Some(observation) => observation.hear(snapshot.view(), heard_at),
             None => self.observation = Some(Observation::first(snapshot.view(), heard_at)),
         }
+        let free = |record: &Record| {
+            record.state == State::Released && !record.reserved_from(&self.me.name)
+        };
+        let open = snapshot.holder_died || snapshot.record.as_ref().is_none_or(free);
+        // Whoever lets nobody go first needs no account of it.
+        let counts = open && !self.deference.is_zero();
+        self.open_since = counts.then(|| self.open_since.unwrap_or(heard_at.time()));
         let term = mark.map(|(term, _)| term);
         self.went_back &= term < self.newest || snapshot.replaced.is_some();
         self.newest = self.newest.max(term);

@@ -52,12 +52,13 @@ impl Candidacy {
     /// What is due in a round.
     pub(super) fn round(&self, now: Time, membership: &Membership) -> Request {
         let round = match (&self.owed, &self.stage, membership.place()) {
-            (Some(term), _, _) => Membership::resign(self.holding(*term)),
+            (Some(term), _, _) => Membership::resign(self.resignation(*term)),
             (None, Stage::Leading { term, .. }, Some(place)) => {
                 membership.lead(now, place, self.holding(*term))
             }
+            (None, Stage::Following, Some(_)) if self.steps_back => Membership::leave(&self.me),
             (None, Stage::Following, place)
-                if self.wish == Wish::Lead && !self.cadence.is_held_off(now) =>
+                if self.wish == Wish::Lead && !self.is_held_off(now) =>
             {
                 let Some(place) = place else {
                     return Request::Round(Box::new(membership.join(&self.me, self.bid(now))));
@@ -167,7 +168,12 @@ impl Candidacy {
                 self.claimed(now, asked_at, &claim);
                 self.pass_on_news();
             }
-            End::Left => self.left(),
+            End::Left => {
+                if self.steps_back {
+                    self.cadence.look_at(now);
+                }
+                self.left();
+            }
             End::Resigned => {
                 if scene.mine.is_none() {
                     // It let go too late: its lease had run out, and another has passed it over.
@@ -250,6 +256,7 @@ impl Candidacy {
     }
 
     fn left(&mut self) {
+        self.steps_back = false;
         if let Some(membership) = &mut self.membership {
             membership.left();
         }

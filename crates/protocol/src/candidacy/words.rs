@@ -4,6 +4,7 @@
 //! Assumes: nothing.
 //! Promises: these are all of them; a driver that handles each is complete.
 
+use crate::identity::CandidateName;
 use crate::lease::Lease;
 use crate::lease::request::{Denied, Done, Opening, Refusal, Request};
 use crate::lease::row::Leader;
@@ -41,6 +42,12 @@ pub enum Input {
     Wish(Wish),
     /// The work under this term has ended, or the user lets go of it.
     Resign(Term),
+    /// Whoever is to have the next term when this candidate lets go of its own.
+    Heir(Option<CandidateName>),
+    /// How long to let others go first once a term is open. In a line it is the place that counts.
+    Defer(Duration),
+    /// Give up its place in line for one at the end, unless it leads.
+    StepBack,
     /// Something may have changed in the store: look sooner. Never more than a hint.
     Bell,
     /// The lease clock cannot be trusted to have run evenly until now.

@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 use super::row::{Leader, Record, Snapshot, State};
+use crate::controls::{Bar, Mandate};
 use crate::identity::{CandidateId, CandidateName};
 use crate::observation::{Mark, Suspicion};
 use crate::planted::{self, Bug};
@@ -32,7 +33,7 @@ pub enum Request {
     /// Prolong my term.
     Renew(Holding),
     /// End my term.
-    Resign(Holding),
+    Resign(Resignation),
     /// Do a round of an election with a roster.
     Round(Box<Round>),
 }
@@ -121,6 +122,9 @@ impl Claim {
 impl Bid {
     /// Whether this bid may become a term, given what the store holds.
     pub fn decide(&self, snapshot: &Snapshot) -> Result<Claim, Refusal> {
+        if !planted::is(Bug::ControlsIgnored) {
+            snapshot.controls.permit(&self.candidate.name, snapshot.now)?;
+        }
         let opening = self.opening(snapshot)?;
         let previous = snapshot.record.as_ref().map(|record| record.term);
         let chosen = snapshot.record.as_ref().and_then(|record| record.successor.as_ref());
@@ -239,6 +243,26 @@ impl Holding {
     }
 }
 
+/// The end of a term at its holder's wish.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Resignation {
+    /// Which term.
+    pub holding: Holding,
+    /// For whom the next one is reserved: that candidate has it to itself for a lease.
+    pub heir: Option<CandidateName>,
+}
+
+impl Resignation {
+    /// For whom the next term is reserved once this one is let go of: for the heir, unless an
+    /// operator is ending the term. Then what that order said stands, also if it named nobody.
+    pub fn successor(&self, record: &Record) -> Option<CandidateName> {
+        match record.state {
+            State::Held => self.heir.clone(),
+            State::Ending | State::Released => record.successor.clone(),
+        }
+    }
+}
+
 /// Names come back with every restart; incarnations never do.
 fn is_same(one: &CandidateId, other: &CandidateId) -> bool {
     if planted::is(Bug::SameName) {
@@ -287,6 +311,17 @@ pub enum Refusal {
         /// For whom.
         successor: Option<CandidateName>,
     },
+    /// An operator paused the election. *Standing:* following. *Retry:* by itself, once it is
+    /// resumed.
+    #[error("the election is paused: {by}")]
+    Paused {
+        /// By whose order.
+        by: Box<Mandate>,
+    },
+    /// An operator keeps this candidate from winning. *Standing:* following. *Retry:* by itself,
+    /// once the bar is lifted or has run out.
+    #[error("{} may not win: {}", .0.name, .0.by)]
+    Barred(Box<Bar>),
     /// The leader keeps other rules. *Standing:* out. *Retry:* with the same rules.
     #[error(
         "the election runs with {theirs}, this candidate asked for {ours}: use the same, or stop all candidates first"

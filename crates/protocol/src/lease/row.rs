@@ -9,6 +9,7 @@ use core::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use crate::controls::Controls;
 use crate::identity::{CandidateId, CandidateName};
 use crate::observation::{Beat, Mark, View};
 use crate::rules::{Expiry, Rules};
@@ -105,6 +106,8 @@ pub struct Snapshot {
     /// did and the row was not written since: what it shows may be older than what they know, or
     /// missing because it was lost.
     pub replaced: Option<StoreTime>,
+    /// What operators have in force.
+    pub controls: Controls,
 }
 
 impl Snapshot {
@@ -116,6 +119,11 @@ impl Snapshot {
     /// What observers watch.
     pub fn view(&self) -> View {
         View { mark: self.mark(), replaced: self.replaced }
+    }
+
+    /// Whether operators keep a candidate from winning.
+    pub fn bars(&self, name: &CandidateName) -> bool {
+        self.controls.bar_on(name, self.now).is_some()
     }
 
     /// Who leads, to the best of the store's knowledge.

@@ -3,8 +3,8 @@
 //! Assumes: [`Candidacy`](crate::candidacy::Candidacy) asks it what to do next and tells it what
 //! every round showed.
 //! Promises: local state changes only by a committed round; a follower watches the few lowest rows
-//! whatever the size of the roster, and more only while those are suspected; a leader looks through
-//! the roster page by page.
+//! whatever the size of the roster, and more only while those are suspected or may not win; a leader
+//! looks through the roster page by page.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -15,7 +15,7 @@ use super::pacer::{self, Pacer};
 use super::register::{MemberId, Place, Profile, Pulse, Scene, Shown, Vars, Window};
 use super::round::{Act, Contend, Evidence, Join, Lead, Round};
 use crate::identity::CandidateId;
-use crate::lease::request::{Bid, Holding};
+use crate::lease::request::{Bid, Holding, Resignation};
 use crate::lease::row::Snapshot;
 use crate::observation::Observation;
 use crate::rules::Timing;
@@ -60,6 +60,8 @@ pub struct Membership {
     watched: BTreeMap<MemberId, (Observation<Pulse>, bool)>,
     /// Whether `watched` reaches up to this candidate's own row.
     complete: bool,
+    /// How many of those that it watches may not win, and are passed over though they live.
+    barred: u32,
     /// Where the leader's next page begins.
     cursor: MemberId,
     /// Ids up to this one were there before this leadership.
@@ -86,6 +88,7 @@ impl Membership {
             pacer: Pacer::default(),
             watched: BTreeMap::new(),
             complete: false,
+            barred: 0,
             cursor: MemberId::NONE,
             known: MemberId::MAX,
             news: VecDeque::new(),
@@ -175,8 +178,9 @@ impl Membership {
         let mut turn = open;
         for (observation, died) in self.watched.range(..place.id).map(|(_, seen)| seen) {
             // Of the holder itself the term tells, and more is heard of that than of a row.
-            let holds = record.is_some_and(|r| r.holder == observation.view().candidate);
-            if !*died && !holds {
+            let candidate = &observation.view().candidate;
+            let holds = record.is_some_and(|r| r.holder == *candidate);
+            if !*died && !holds && !snapshot.bars(&candidate.name) {
                 turn = turn.max(observation.ripe_at(patience));
             }
         }
@@ -187,6 +191,7 @@ impl Membership {
     pub(crate) fn forget(&mut self) {
         self.watched.clear();
         self.complete = false;
+        self.barred = 0;
         self.pacer = Pacer::default();
     }
 
@@ -245,19 +250,20 @@ impl Membership {
     }
 
     /// The round of one whose term is over.
-    pub(crate) fn resign(holding: Holding) -> Round {
-        let me = holding.candidate.clone();
-        round(&me, Window { after: MemberId::NONE, most: 0 }, Act::Resign(holding))
+    pub(crate) fn resign(resignation: Resignation) -> Round {
+        let me = resignation.holding.candidate.clone();
+        round(&me, Window { after: MemberId::NONE, most: 0 }, Act::Resign(resignation))
     }
 
-    /// The lowest rows: more of them while those at the front are suspected, so that whoever is next
-    /// is seen even if all that were watched died at once.
+    /// The lowest rows: more of them while those at the front are suspected or may not win, so that
+    /// whoever is next is seen even if all that were watched died at once.
     fn lowest(&self, now: Time) -> Window {
         let patience = self.patience();
         let gone = |seen: &&(Observation<Pulse>, bool)| seen.1 || now >= seen.0.ripe_at(patience);
         let suspected = self.watched.values().filter(gone).count();
         let suspected = u32::try_from(suspected).unwrap_or(u32::MAX / 4);
-        let most = WATCHED.saturating_add(suspected.saturating_mul(2));
+        let passed = suspected.saturating_add(self.barred);
+        let most = WATCHED.saturating_add(passed.saturating_mul(2));
         Window { after: MemberId::NONE, most }
     }
 
@@ -276,6 +282,9 @@ impl Membership {
         let shown = |id: &MemberId| scene.shown.iter().any(|shown| shown.pulse.id == *id);
         self.watched.retain(|id, _| shown(id));
         self.watch(&scene.shown, heard_at);
+        let barred = |shown: &&Shown| scene.election.bars(&shown.pulse.candidate.name);
+        let barred = scene.shown.iter().filter(barred).count();
+        self.barred = u32::try_from(barred).unwrap_or(u32::MAX / 4);
         let last = scene.shown.last().map_or(MemberId::NONE, |shown| shown.pulse.id);
         let full = scene.shown.len() >= window.most as usize;
         self.complete = !full || self.place.is_some_and(|place| last >= place.id);

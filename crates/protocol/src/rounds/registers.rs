@@ -64,7 +64,7 @@ impl Registers {
             Write::Remove(pulse) => self.roster.retain(|_, row| row.pulse != *pulse),
             Write::Clear => self.roster.clear(),
             Write::Depart => self.roster.retain(|_, row| row.pulse.candidate != *candidate),
-            Write::Beat | Write::Patience(_) | Write::Claim(_) | Write::Release(_) => {}
+            Write::Beat | Write::Patience(_) | Write::Claim(_) | Write::Release { .. } => {}
         }
     }
 }

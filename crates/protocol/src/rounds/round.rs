@@ -12,8 +12,8 @@ mod lead;
 
 use super::pace::{Pace, Pacing};
 use super::register::{Descriptor, MemberId, Place, Profile, Pulse, Scene, Vars, Window};
-use crate::identity::CandidateId;
-use crate::lease::request::{Bid, Claim, Denied, Done, Holding, Refusal};
+use crate::identity::{CandidateId, CandidateName};
+use crate::lease::request::{Bid, Claim, Denied, Done, Holding, Refusal, Resignation};
 use crate::observation::Suspicion;
 use crate::outcome::Outcome;
 use crate::rules::Rules;
@@ -50,7 +50,7 @@ pub enum Act {
     /// Take me off the roster.
     Leave,
     /// End my term, and take me off the roster.
-    Resign(Holding),
+    Resign(Resignation),
 }
 
 impl Act {
@@ -169,7 +169,12 @@ pub enum Write {
     /// Begin a term.
     Claim(Claim),
     /// End the term.
-    Release(StoreTime),
+    Release {
+        /// The store's clock.
+        now: StoreTime,
+        /// For whom the next term is reserved.
+        successor: Option<CandidateName>,
+    },
 }
 
 impl Round {
@@ -184,10 +189,14 @@ impl Round {
             Act::Lead(lead) => lead.decide(&scene),
             Act::Contend(contend) => contend.decide(self.window, &scene),
             Act::Leave => Ok((depart(&scene), End::Left)),
-            Act::Resign(holding) => {
+            Act::Resign(resignation) => {
                 let mut writes = depart(&scene);
-                if holding.may_resign(&scene.election) {
-                    writes.push(Write::Release(scene.election.now));
+                let record = scene.election.record.as_ref();
+                if let Some(record) =
+                    record.filter(|_| resignation.holding.may_resign(&scene.election))
+                {
+                    let (now, successor) = (scene.election.now, resignation.successor(record));
+                    writes.push(Write::Release { now, successor });
                 }
                 Ok((writes, End::Resigned))
             }

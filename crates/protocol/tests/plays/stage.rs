@@ -7,7 +7,8 @@ use core::time::Duration;
 
 use incumbent_protocol::candidacy::{Input, Wish};
 use incumbent_protocol::identity::CandidateName;
-use incumbent_protocol::lease::order::Order;
+use incumbent_protocol::lease::order::{Decree, Order};
+use incumbent_protocol::lease::row::Snapshot;
 use incumbent_protocol::rounds::pace::Pacing;
 use incumbent_protocol::rules::{Expiry, Rules, Timing};
 
@@ -49,6 +50,9 @@ impl Stage {
     /// Does one command; `None` if it makes no sense.
     fn act(&mut self, words: &[&str]) -> Option<Vec<String>> {
         let (&verb, rest) = words.split_first()?;
+        if let Some(order) = order(verb, rest) {
+            return Some(self.order(&order));
+        }
         match (verb, rest) {
             ("candidates", _) => self.candidates(rest)?,
             ("lead", _) => self.wish(rest, Wish::Lead)?,
@@ -61,10 +65,11 @@ impl Stage {
             ("restart", _) => self.each(rest, World::start)?,
             ("died", [name]) => self.died(name)?,
             ("status", []) => return Some(self.status()),
-            ("demote", []) => return Some(self.order(&Order::Demote)),
-            ("takeover", [name]) => {
-                let successor = CandidateName::new(name).ok()?;
-                return Some(self.order(&Order::Takeover { successor }));
+            ("step-back", _) => self.each(rest, |world, who| world.tell(who, Input::StepBack))?,
+            ("defer", [name, span]) => self.tell(name, Input::Defer(duration(span)?))?,
+            ("resign-to", [name, heir]) => {
+                self.tell(name, Input::Heir(CandidateName::new(heir).ok()))?;
+                self.each(&[name], World::resign)?;
             }
             ("save-store", []) => self.world.store.save(),
             ("restore-store", []) => self.world.store.restore(),
@@ -174,6 +179,7 @@ impl Stage {
 
     fn order(&mut self, order: &Order) -> Vec<String> {
         let said = match self.world.store.order(self.world.now, order, None) {
+            Ok(Decree { ends: false, .. }) => format!("ordered: {}", order.word()),
             Ok(decree) => decree.deposed.map_or_else(
                 || "ordered: nobody leads".to_owned(),
                 |leader| {
@@ -207,12 +213,21 @@ impl Stage {
             let ids: Vec<String> = ids.collect();
             format!(", round {}, roster {}", seconds(vars.pace.round), ids.join(" "))
         });
+        let held = self.in_force(&snapshot);
         lines.push(format!(
-            "{:>8}  store  {}{row}{vars}",
+            "{:>8}  store  {}{row}{vars}{held}",
             seconds(self.world.now),
             snapshot.sight().word()
         ));
         lines
+    }
+
+    /// What operators have in force.
+    fn in_force(&self, snapshot: &Snapshot) -> String {
+        let paused = snapshot.controls.paused.as_ref().map(|_| ", paused".to_owned());
+        let barred = self.world.processes.iter().map(|process| &process.name);
+        let barred = barred.filter(|name| snapshot.controls.bar_on(name, snapshot.now).is_some());
+        paused.into_iter().chain(barred.map(|name| format!(", {name} barred"))).collect()
     }
 
     fn status_of(&self, who: usize) -> String {
@@ -228,6 +243,11 @@ impl Stage {
         let id = rank.map_or_else(String::new, |id| format!(", id {id}"));
         let (now, name) = (seconds(self.world.now), process.name.as_str());
         format!("{now:>8}  {name:<6} {standing}{id}{sees}")
+    }
+
+    fn tell(&mut self, name: &str, input: Input) -> Option<()> {
+        self.world.tell(self.who(name)?, input);
+        Some(())
     }
 
     /// Does something for each named process, or for all if none is named.
@@ -247,6 +267,20 @@ impl Stage {
         let mut processes = self.world.processes.iter();
         processes.position(|process| process.name.as_str() == name)
     }
+}
+
+/// What an operator says: `demote 30s`, `takeover bob`, `pause`.
+fn order(verb: &str, rest: &[&str]) -> Option<Order> {
+    Some(match (verb, rest) {
+        ("demote", []) => Order::DEMOTE,
+        ("demote", [span]) => Order::Demote { hold_off: duration(span)? },
+        ("takeover", [name]) => Order::Takeover { successor: CandidateName::new(name).ok()? },
+        ("pause", []) => Order::Pause,
+        ("resume", []) => Order::Resume,
+        ("cordon", [name]) => Order::Cordon { name: CandidateName::new(name).ok()? },
+        ("uncordon", [name]) => Order::Uncordon { name: CandidateName::new(name).ok()? },
+        _ => return None,
+    })
 }
 
 /// `3s`, `1.5s`, `200ms`.

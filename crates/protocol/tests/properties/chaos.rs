@@ -205,7 +205,7 @@ impl Chaos {
                     world.processes[who % count].post.plan(None, fate);
                 }
             }
-            Step::Demote => drop(world.store.order(world.now, &Order::Demote, None)),
+            Step::Demote => drop(world.store.order(world.now, &Order::DEMOTE, None)),
             Step::Takeover(who) => {
                 let successor = CandidateName::new(NAMES[who % count]).expect("a good name");
                 drop(world.store.order(world.now, &Order::Takeover { successor }, None));

@@ -138,7 +138,7 @@ fn every_leadership_has_a_token_above_all_before() {
     services.run(ms(1_000));
     services.world.resign(0);
     services.run(ms(30_000));
-    services.order(&Order::Demote).expect("an order");
+    services.order(&Order::DEMOTE).expect("an order");
     services.run(ms(60_000));
     services.world.store.step_clock(-3_600_000_000);
     services.world.crash(0);
@@ -168,7 +168,7 @@ fn an_order_for_one_leader_never_hits_its_successor() {
     services.run(ms(60_000));
     let found = services.terms()[1];
     let now = services.world.now;
-    let error = services.world.store.order(now, &Order::Demote, Some(meant));
+    let error = services.world.store.order(now, &Order::DEMOTE, Some(meant));
     assert_eq!(error, Err(OrderError::OtherTerm { meant, found }));
     assert_eq!(services.leaders(), ["service_1"]);
 }
@@ -180,7 +180,7 @@ fn the_demoted_leader_lets_others_go_first() {
     let mut services = Services::of(2, Expiry::Observed);
     services.all_contend();
     services.run(ms(1_000));
-    services.order(&Order::Demote).expect("an order");
+    services.order(&Order::DEMOTE).expect("an order");
     services.run(services.lease());
     assert_eq!(services.leaders(), ["service_1"]);
     assert_eq!(services.openings(), [Opening::First, Opening::Released]);

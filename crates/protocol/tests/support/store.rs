@@ -6,9 +6,10 @@
 use core::time::Duration;
 use std::collections::BTreeSet;
 
+use incumbent_protocol::controls::Controls;
 use incumbent_protocol::identity::CandidateId;
-use incumbent_protocol::lease::order::{Decree, Order, OrderError};
-use incumbent_protocol::lease::request::{Bid, Claim, Denied, Done, Refusal, Request};
+use incumbent_protocol::lease::order::{Decree, Order, OrderError, Papers};
+use incumbent_protocol::lease::request::{Bid, Claim, Denied, Done, Refusal, Request, Resignation};
 use incumbent_protocol::lease::row::{Record, Snapshot, State};
 use incumbent_protocol::outcome::Outcome;
 use incumbent_protocol::rounds::registers::Registers;
@@ -33,6 +34,8 @@ pub(crate) struct Store {
     claims: Vec<(Duration, Claim)>,
     /// VARS and DESCRIPTORS.
     pub(crate) registers: Registers,
+    /// What operators have in force.
+    pub(crate) controls: Controls,
 }
 
 impl Store {
@@ -46,6 +49,7 @@ impl Store {
                 .as_ref()
                 .is_some_and(|record| self.dead.contains(&record.holder)),
             replaced: self.replaced,
+            controls: self.controls.clone(),
         }
     }
 
@@ -58,10 +62,7 @@ impl Store {
                 let allowed = holding.may_renew(&self.snapshot(at));
                 self.prolong(at, allowed)
             }
-            Request::Resign(holding) => {
-                let allowed = holding.may_resign(&self.snapshot(at));
-                self.release(at, allowed)
-            }
+            Request::Resign(resignation) => self.release(at, resignation),
             Request::Round(round) => self.round(at, round),
         }
     }
@@ -73,11 +74,24 @@ impl Store {
         order: &Order,
         term: Option<Term>,
     ) -> Result<Decree, OrderError> {
-        let decree = order.decide(&self.snapshot(at), term)?;
+        self.order_with(at, order, &Papers::meant(term))
+    }
+
+    /// Does what an operator orders who shows these papers.
+    pub(crate) fn order_with(
+        &mut self,
+        at: Duration,
+        order: &Order,
+        papers: &Papers,
+    ) -> Result<Decree, OrderError> {
+        let decree = order.decide(&self.snapshot(at), papers)?;
+        self.controls.clone_from(&decree.controls);
         let record = self.record.as_mut().expect("an order needs a row");
-        record.state = decree.state;
-        record.successor.clone_from(&decree.successor);
-        record.beat += 1;
+        if decree.ends {
+            record.state = decree.state;
+            record.successor.clone_from(&decree.successor);
+            record.beat += 1;
+        }
         Ok(decree)
     }
 
@@ -163,8 +177,9 @@ impl Store {
                     record.beaten_at = now;
                 }
                 (Write::Patience(rules), Some(record)) => record.rules = *rules,
-                (Write::Release(_), Some(record)) => {
+                (Write::Release { successor, .. }, Some(record)) => {
                     record.state = State::Released;
+                    record.successor.clone_from(successor);
                     record.beat += 1;
                 }
                 _ => {}
@@ -185,9 +200,11 @@ impl Store {
         }
     }
 
-    fn release(&mut self, at: Duration, allowed: bool) -> Outcome<Done, Denied> {
+    fn release(&mut self, at: Duration, resignation: &Resignation) -> Outcome<Done, Denied> {
+        let allowed = resignation.holding.may_resign(&self.snapshot(at));
         match self.record.as_mut().filter(|_| allowed) {
             Some(record) => {
+                record.successor = resignation.successor(record);
                 record.state = State::Released;
                 record.beat += 1;
                 Outcome::Committed(Done::Resigned)

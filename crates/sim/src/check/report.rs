@@ -68,13 +68,14 @@ impl Report {
     }
 
     pub(super) fn add<C: Checker>(&mut self, checker: C, cast: &Cast) {
-        let Finding { facts, broken } = checker.finish(cast);
-        self.checked.push((C::NAME, facts));
-        self.violations.extend(broken.into_iter().map(|(at, story)| Violation {
-            property: C::NAME,
-            at,
-            story,
-        }));
+        self.take(C::NAME, checker.finish(cast));
+    }
+
+    pub(super) fn take(&mut self, property: &'static str, finding: Finding) {
+        let Finding { facts, broken } = finding;
+        self.checked.push((property, facts));
+        let told = |(at, story)| Violation { property, at, story };
+        self.violations.extend(broken.into_iter().map(told));
     }
 
     fn broken(&self, property: &str) -> usize {

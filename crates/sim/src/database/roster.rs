@@ -73,9 +73,10 @@ impl Database {
                     self.replaced[election] = None;
                 }
                 (Write::Patience(rules), Some(record)) => record.rules = *rules,
-                (Write::Release(_), Some(record)) => {
+                (Write::Release { successor, .. }, Some(record)) => {
                     record.beat += 1;
                     record.state = State::Released;
+                    record.successor.clone_from(successor);
                 }
                 _ => {}
             }

@@ -4,9 +4,12 @@
 //! Promises: decides nothing; it asks the protocol's own decisions and writes what they say. Its
 //! clock stands still, which an observing challenger must not mind.
 
+use incumbent_protocol::controls::Controls;
 use incumbent_protocol::identity::CandidateId;
-use incumbent_protocol::lease::order::Order;
-use incumbent_protocol::lease::request::{Claim, Denied, Done, Holding, Refusal, Request};
+use incumbent_protocol::lease::order::{Order, Papers};
+use incumbent_protocol::lease::request::{
+    Claim, Denied, Done, Holding, Refusal, Request, Resignation,
+};
 use incumbent_protocol::lease::row::{Record, Snapshot, State};
 use incumbent_protocol::outcome::Outcome;
 use incumbent_protocol::rounds::register::{MemberId, Vars};
@@ -67,7 +70,7 @@ impl Store {
                 self.beat(holding, State::Held);
                 Outcome::Committed(Done::Renewed)
             }
-            Request::Resign(holding) if holding.may_resign(&snapshot) => {
+            Request::Resign(Resignation { holding, .. }) if holding.may_resign(&snapshot) => {
                 self.beat(holding, State::Released);
                 Outcome::Committed(Done::Resigned)
             }
@@ -78,7 +81,7 @@ impl Store {
 
     /// Ends the present term by order of an operator. `false` if there is none to end.
     pub fn demote(&mut self, died: impl Fn(&CandidateId) -> bool) -> bool {
-        let Ok(decree) = Order::Demote.decide(&self.snapshot(died), None) else {
+        let Ok(decree) = Order::DEMOTE.decide(&self.snapshot(died), &Papers::default()) else {
             return false;
         };
         if let Some(record) = &mut self.record {
@@ -130,7 +133,7 @@ impl Store {
                 (Write::Claim(claim), _) => self.begin(claim),
                 (Write::Beat, Some(record)) => record.beat += 1,
                 (Write::Patience(rules), Some(record)) => record.rules = *rules,
-                (Write::Release(_), Some(record)) => {
+                (Write::Release { .. }, Some(record)) => {
                     record.state = State::Released;
                     record.beat += 1;
                 }
@@ -154,6 +157,7 @@ impl Store {
             now: self.now(),
             holder_died: self.record.as_ref().is_some_and(|r| died(&r.holder)),
             replaced: self.replaced,
+            controls: Controls::default(),
         }
     }
 

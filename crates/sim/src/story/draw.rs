@@ -159,11 +159,20 @@ fn skews(random: &mut Random, setting: &mut Setting) {
 }
 
 pub(super) fn faults(random: &mut Random, setting: &Setting) -> Vec<Fault> {
+    drawn(random, setting, |kind| !kind.is_of_conduct())
+}
+
+/// What operators have in force and what candidates prefer, from chance of its own.
+pub(super) fn conduct(random: &mut Random, setting: &Setting) -> Vec<Fault> {
+    drawn(random, setting, Kind::is_of_conduct)
+}
+
+fn drawn(random: &mut Random, setting: &Setting, of: fn(Kind) -> bool) -> Vec<Fault> {
     let share = [8, 20, 45][random.index(3)];
     let end = setting.heals_at();
     let mut faults = Vec::new();
     let mut drawn: Vec<Kind> = Vec::new();
-    for &kind in Kind::ALL {
+    for kind in Kind::ALL.iter().copied().filter(|&kind| of(kind)) {
         if kind.is_of_rounds() && setting.rounds.is_none() {
             continue;
         }
@@ -232,7 +241,7 @@ fn fault(random: &mut Random, setting: &Setting, kind: Kind, at: At) -> Fault {
         Kind::Hog => (of_election, random.spread(lease / 20, lease * 3), 0),
         Kind::Stall => (0, window, signed(random.spread(lease / 20, lease * 10))),
         Kind::ReadOnly | Kind::DiskFull => (0, window, 0),
-        Kind::AnswerLost | Kind::Reset | Kind::CommitLost => (of_process, 0, 0),
+        Kind::AnswerLost | Kind::Reset | Kind::CommitLost | Kind::StepBack => (of_process, 0, 0),
         Kind::AnswerLate => (of_process, window, signed(random.between(0, setting.timeout))),
         Kind::Rollback => {
             (0, random.spread(lease / 10, lease * 10), signed(outage(random, setting)))
@@ -248,7 +257,12 @@ fn fault(random: &mut Random, setting: &Setting, kind: Kind, at: At) -> Fault {
         Kind::ClockLoss => (of_process, random.spread(lease / 10, lease * 10), 0),
         Kind::ConnectionsLost => (0, 0, 0),
         Kind::VarsReset => (of_election, 0, signed(random.below(3))),
-        Kind::RowRemoved => (of_election, 0, signed(random.below(64))),
+        Kind::RowRemoved | Kind::ResignTo => (of_election, 0, signed(random.below(64))),
+        Kind::PauseElection | Kind::HoldOff => {
+            (of_election, random.spread(lease / 4, lease * 10), 0)
+        }
+        Kind::Cordon => (of_election, window, signed(random.below(64))),
+        Kind::Defer => (of_process, window, signed(random.between(1, lease))),
     };
     Fault { at, kind, target, span, level }
 }

@@ -75,7 +75,7 @@ impl World<'_> {
     }
 
     /// Hands the same input to all candidacies of a process, for as long as it runs.
-    fn handle_all(&mut self, number: u8, local: Time, input: &Input) {
+    pub(super) fn handle_all(&mut self, number: u8, local: Time, input: &Input) {
         for seat in 0..self.elections.len() {
             if self.is_running(number) {
                 self.handle(number, seat, local, input.clone());

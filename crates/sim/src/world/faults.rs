@@ -58,7 +58,13 @@ impl World<'_> {
                 self.processes[fault.target].ambush = Some(ambush);
             }
             Kind::Demote | Kind::TakeoverLive | Kind::TakeoverDead => self.give_order(fault),
-            Kind::Resign => self.let_go(fault.target),
+            Kind::Resign => self.let_go(fault),
+            Kind::PauseElection
+            | Kind::Cordon
+            | Kind::HoldOff
+            | Kind::ResignTo
+            | Kind::Defer
+            | Kind::StepBack => self.conduct(index, fault),
             Kind::VarsReset | Kind::RowRemoved => self.meddle(fault),
             Kind::Bells => self.last(index, fault, Vec::new()),
             Kind::SlowCpu
@@ -174,18 +180,22 @@ impl World<'_> {
             Kind::TakeoverDead => CandidateName::new("host-that-is-gone").ok(),
             _ => None,
         };
-        let order = name.map_or(Order::Demote, |successor| Order::Takeover { successor });
+        let order = name.map_or(Order::DEMOTE, |successor| Order::Takeover { successor });
         let row = self.store.rows.row(fault.target);
         let term = row.map(|record| record.term).filter(|_| pick % 2 == 0);
         self.order(fault, Body::Order { order, term });
     }
 
-    /// Sends the database something that no candidate asked for.
-    fn order(&mut self, fault: Fault, body: Body) {
-        if !self.store.up {
-            return;
+    /// Sends the database something that no candidate asked for, and counts it.
+    pub(super) fn order(&mut self, fault: Fault, body: Body) {
+        if self.store.up {
+            self.tally.fire(fault.kind);
+            self.send(fault, body);
         }
-        self.tally.fire(fault.kind);
+    }
+
+    /// Sends the database something that no candidate asked for.
+    pub(super) fn send(&mut self, fault: Fault, body: Body) {
         let mail = self.mails.insert(Mail {
             process: None,
             life: 0,

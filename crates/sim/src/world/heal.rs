@@ -27,6 +27,7 @@ impl World<'_> {
         self.store.sessions.clear();
         self.store.guard_crash = None;
         self.drop_waiting(false);
+        self.store.rows.lift_all();
         for number in 0..small(self.processes.len()) {
             self.mend(number);
         }
@@ -63,6 +64,7 @@ impl World<'_> {
         }
         self.restate(number);
         self.start(number);
+        self.disinherit(number);
         self.wish_all(number, Wish::Lead);
     }
 
@@ -77,8 +79,10 @@ impl World<'_> {
         }
         let bound = self.manner.timing.failover_bound();
         let mut due = u64::try_from(bound.as_nanos()).unwrap_or(u64::MAX);
+        // Whoever lets others go first waits for so long in vain if they do not come.
+        due += self.processes.iter().map(|process| process.deference).max().unwrap_or(0);
         if let Some(record) = self.store.rows.row(election) {
-            if record.successor.is_some() {
+            if record.successor.is_some() || self.leaves_to_an_heir(election) {
                 // Reserved for somebody who may not be there: that one has a lease's time to come.
                 due += setting.lease;
             }
@@ -108,7 +112,8 @@ impl World<'_> {
         let mut due = lease * 2 + round * 2 + setting.timeout * 4;
         due += (lease + round) * self.widenings(election);
         let row = self.store.rows.row(election);
-        if row.is_some_and(|record| record.successor.is_some()) {
+        if row.is_some_and(|record| record.successor.is_some()) || self.leaves_to_an_heir(election)
+        {
             // Reserved for somebody who may not be there: that one has a lease's time to come.
             due += lease;
         }

@@ -46,7 +46,9 @@ impl World<'_> {
             }
             return;
         }
-        self.end_lasting(fault);
+        if !self.persists(index, fault) {
+            self.end_lasting(fault);
+        }
     }
 
     pub(super) fn begin_lasting(&mut self, index: u32, fault: Fault) {
@@ -81,6 +83,7 @@ impl World<'_> {
                 self.arm(number);
             }
             Kind::Withdraw => self.wish_all(number, Wish::Lead),
+            Kind::Defer => self.defer(number, 0),
             Kind::OddRules => {
                 self.processes[fault.target].odd = false;
                 self.crash(number, Some(self.story.setting.beat));

@@ -12,6 +12,7 @@ use incumbent_protocol::observation::Mark;
 use incumbent_protocol::outcome::Outcome;
 use incumbent_protocol::rounds::register::Scene;
 use incumbent_protocol::rounds::round::{Act, Round, Write};
+use incumbent_protocol::time::Time;
 
 use super::World;
 use super::store::End;
@@ -94,7 +95,7 @@ impl World<'_> {
         if let Some(claim) = &claim {
             self.claimed(election, claim, mark);
         }
-        if claim.is_some() || writes.iter().any(|write| matches!(write, Write::Release(_))) {
+        if claim.is_some() || writes.iter().any(|write| matches!(write, Write::Release { .. })) {
             self.ring();
         }
         End::Answered(answer)
@@ -104,6 +105,8 @@ impl World<'_> {
     pub(super) fn claimed(&mut self, election: usize, claim: &Claim, replaced: Mark) {
         self.oaths.taken_over(self.now, &claim.candidate, claim.expected, replaced);
         self.tally.terms += 1;
+        let controls = self.store.rows.controls(election);
+        self.no_term_against_orders.begun(Time::from_nanos(self.now), claim, controls);
         let line = history::Event::Issued {
             election: self.elections[election].clone(),
             term: claim.term,

@@ -10,7 +10,7 @@ use incumbent_protocol::history;
 use incumbent_protocol::term::{Recorded, Term};
 
 use super::{World, small};
-use crate::fault::Kind;
+use crate::fault::Fault;
 use crate::plant::Plant;
 use crate::process::Held;
 use crate::queue::Event;
@@ -103,18 +103,20 @@ impl World<'_> {
         self.handle(number, index, local, Input::Resign(term));
     }
 
-    /// A leader's user lets go: the work stops first.
-    pub(super) fn let_go(&mut self, election: usize) {
+    /// Who leads and can be told to stop, as far as its supervisor knows.
+    pub(super) fn leader(&self, election: usize) -> Option<usize> {
         let leads =
             |seat: Option<&crate::process::Seat>| seat.is_some_and(|seat| seat.held.is_some());
-        let leader = self
-            .processes
-            .iter()
-            .position(|p| p.up && p.frozen.is_none() && leads(p.seats.get(election)));
-        if let Some(number) = leader {
-            self.tally.fire(Kind::Resign);
+        let mut processes = self.processes.iter();
+        processes.position(|p| p.up && p.frozen.is_none() && leads(p.seats.get(election)))
+    }
+
+    /// A leader's user lets go: the work stops first.
+    pub(super) fn let_go(&mut self, fault: Fault) {
+        if let Some(number) = self.leader(fault.target) {
+            self.tally.fire(fault.kind);
             let stop = self.random.between(0, self.story.setting.grace / 2);
-            self.stop_work(small(number), election, stop);
+            self.stop_work(small(number), fault.target, stop);
         }
     }
 

@@ -1,8 +1,9 @@
 //! Whether it is a contender's turn, and whether the term is open.
 //!
 //! Assumes: the exclusive lock on VARS.
-//! Promises: nobody ahead in line is passed over without evidence; the term itself is claimed only as
-//! the `lease` protocol allows, by the longest lease that anything here speaks of.
+//! Promises: nobody ahead in line is passed over without evidence, but for those who may not win, who
+//! keep their places; the term itself is claimed only as the `lease` protocol allows, by the longest
+//! lease that anything here speaks of.
 
 use super::{Contend, Decided, End, Write};
 use crate::lease::request::{Bid, Refusal};
@@ -50,7 +51,7 @@ impl Contend {
         Ok(())
     }
 
-    /// Those ahead in line who are passed over, or the first who must not be.
+    /// Those ahead in line who are gone, or the first who must not be passed over.
     fn passes(&self, window: Window, scene: &Scene, vars: &Vars) -> Result<Vec<Pulse>, Refusal> {
         let record = scene.election.record.as_ref();
         let lease = vars.pacing.rules_at(vars.pace.round).lease();
@@ -63,11 +64,12 @@ impl Contend {
                 // Whether its holder is gone, the term itself says.
                 || holder == Some(&pulse.candidate)
                 || self.ahead.iter().any(|evidence| evidence.covers(pulse, patience));
-            if !gone {
+            if gone {
+                passed.push(pulse.clone());
+            } else if !scene.election.bars(&pulse.candidate.name) {
                 let (id, who) = (pulse.id, pulse.candidate.name.clone());
                 return Err(Refusal::Behind { id, who });
             }
-            passed.push(pulse.clone());
         }
         let last = scene.shown.last().map(|shown| &shown.pulse);
         match last

@@ -71,14 +71,15 @@ impl Join {
 
     /// Another pacing may be brought in when nobody is there who keeps the old one: the roster is
     /// empty, or the term was seen to stand still for a lease, in which anyone alive would have
-    /// claimed it.
+    /// claimed it, unless an operator held them all back.
     fn may_replace(&self, theirs: &Vars, scene: &Scene) -> Result<(), Refusal> {
         let lease = theirs.pacing.rules_at(theirs.pace.round).lease();
         let record = scene.election.record.as_ref();
         let patience = record.map_or(lease, |record| record.rules.lease().max(lease)) * 2;
         let stood = self.bid.suspicion.as_ref();
         let stood = stood.is_some_and(|s| s.covers(&scene.election.view(), patience));
-        if scene.shown.is_empty() || stood {
+        let paused = scene.election.controls.paused.is_some();
+        if scene.shown.is_empty() || (stood && !paused) {
             return Ok(());
         }
         let (theirs, ours) = (Box::new(theirs.pacing), Box::new(self.pacing));

@@ -4,7 +4,7 @@
 //! Promises: decides nothing about leadership; it asks the protocol's own decisions. What is
 //! committed is judged at that instant.
 
-use incumbent_protocol::lease::order::Order;
+use incumbent_protocol::lease::order::{Order, Papers};
 use incumbent_protocol::lease::request::Claim;
 use incumbent_protocol::lease::row;
 use incumbent_protocol::term::Term;
@@ -55,7 +55,7 @@ impl State {
     }
 
     fn demotion(&self) -> Option<incumbent_protocol::lease::order::Decree> {
-        Order::Demote.decide(&self.store.snapshot(), None).ok()
+        Order::DEMOTE.decide(&self.store.snapshot(), &Papers::default()).ok()
     }
 
     /// An operator ends the term.

@@ -1,5 +1,6 @@
 //! A small world of fenced transactions at one moment, and what must be true of it.
 
+use incumbent_protocol::controls::Controls;
 use incumbent_protocol::lease::row::{self, Record, Snapshot};
 use incumbent_protocol::term::Term;
 use incumbent_protocol::time::StoreTime;
@@ -60,6 +61,7 @@ impl Store {
             now: StoreTime::from_micros(1),
             holder_died: false,
             replaced: None,
+            controls: Controls::default(),
         }
     }
 

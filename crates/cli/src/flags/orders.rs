@@ -1,0 +1,103 @@
+//! What the orders of operators take: transfer, demote, takeover, pause, resume, cordon, uncordon.
+//!
+//! Assumes: nothing; everything comes from people.
+//! Promises: a name is only text here; whether there is such a candidate is for the store to say.
+
+use std::time::Duration;
+
+use clap::Args;
+
+use crate::span;
+
+/// What every order comes with.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct Papers {
+    /// Why; kept in the history of the election.
+    #[arg(long, value_name = "TEXT")]
+    pub(crate) reason: Option<String>,
+    /// Who orders it; you, as user@host, unless given.
+    #[arg(long, value_name = "TEXT")]
+    pub(crate) actor: Option<String>,
+    /// Only if this is the present term, so that the order cannot hit a successor.
+    #[arg(long, value_name = "N")]
+    pub(crate) term: Option<u64>,
+}
+
+/// What an order after which somebody else leads takes.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct WaitArgs {
+    /// Wait until somebody leads in a later term; exit with code 1 if nobody does by then, or not the
+    /// one who was named.
+    #[arg(long, value_name = "DURATION", value_parser = span::parse)]
+    pub(crate) wait_for: Option<Duration>,
+}
+
+/// What `transfer` takes.
+#[derive(Debug, Args)]
+pub(crate) struct TransferArgs {
+    /// The candidate that is to lead next.
+    #[arg(long, value_name = "CANDIDATE")]
+    pub(crate) to: String,
+    #[command(flatten)]
+    pub(crate) papers: Papers,
+    #[command(flatten)]
+    pub(crate) wait: WaitArgs,
+}
+
+/// What `demote` takes.
+#[derive(Debug, Args)]
+pub(crate) struct DemoteArgs {
+    /// Keep whoever led from winning again for so long; one lease unless given.
+    #[arg(long, value_name = "DURATION", value_parser = span::parse)]
+    pub(crate) hold_off: Option<Duration>,
+    #[command(flatten)]
+    pub(crate) papers: Papers,
+    #[command(flatten)]
+    pub(crate) wait: WaitArgs,
+}
+
+/// What `takeover` takes.
+#[derive(Debug, Args)]
+pub(crate) struct TakeoverArgs {
+    /// The candidate that is to lead next.
+    #[arg(value_name = "CANDIDATE")]
+    pub(crate) successor: String,
+    /// Do it without asking; needed where there is no terminal to ask on.
+    #[arg(long, conflicts_with = "dry_run")]
+    pub(crate) yes: bool,
+    /// Show what would happen, and change nothing.
+    #[arg(long, conflicts_with = "wait_for")]
+    pub(crate) dry_run: bool,
+    #[command(flatten)]
+    pub(crate) papers: Papers,
+    #[command(flatten)]
+    pub(crate) wait: WaitArgs,
+}
+
+/// What `pause` and `resume` take.
+#[derive(Debug, Args)]
+pub(crate) struct ControlArgs {
+    /// In every election of the database, each reported.
+    #[arg(long, conflicts_with = "term")]
+    pub(crate) all: bool,
+    #[command(flatten)]
+    pub(crate) papers: Papers,
+}
+
+/// What `cordon` and `uncordon` take.
+#[derive(Debug, Args)]
+pub(crate) struct CordonArgs {
+    /// Which candidate.
+    #[arg(value_name = "CANDIDATE")]
+    pub(crate) candidate: String,
+    #[command(flatten)]
+    pub(crate) control: ControlArgs,
+}
+
+/// What `explain` takes.
+#[derive(Debug, Args)]
+pub(crate) struct ExplainArgs {
+    /// Which candidate; everybody in short unless given.
+    #[arg(value_name = "CANDIDATE")]
+    pub(crate) candidate: Option<String>,
+}

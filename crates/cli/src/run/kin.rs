@@ -1,0 +1,164 @@
+//! Everything that descends from this process, whichever group or session it went to.
+//!
+//! Assumes: this process adopts orphans ([`adopt`]), so that a daemon below it stays below it; a
+//! kernel that lists children in `/proc` (Linux does).
+//! Promises: nobody else's process is ever signalled. After [`end`] nothing is left that this
+//! process may signal. Elsewhere than on Linux nothing is found, and the group must do.
+
+#[cfg(target_os = "linux")]
+pub(crate) use self::linux::{adopt, bury, end, group_of, signal_outside};
+#[cfg(not(target_os = "linux"))]
+pub(crate) use self::other::{adopt, bury, end, group_of, signal_outside};
+
+#[cfg(target_os = "linux")]
+mod linux {
+    use std::collections::BTreeSet;
+    use std::time::{Duration, Instant};
+
+    use rustix::io::Errno;
+    use rustix::process::{
+        Pid, PidfdFlags, Signal, WaitId, WaitIdOptions, getpid, kill_process, pidfd_open,
+        pidfd_send_signal, set_child_subreaper, waitid,
+    };
+
+    /// Between two looks at what is left.
+    const NAP: Duration = Duration::from_millis(1);
+
+    /// A kernel that takes so long to end a killed process waits for a disk, or worse.
+    const TELL_AFTER: Duration = Duration::from_millis(100);
+
+    /// From now on, whatever loses its parent below this process becomes a child of this process.
+    pub(crate) fn adopt() -> std::io::Result<()> {
+        Ok(set_child_subreaper(Some(getpid()))?)
+    }
+
+    /// Sends a signal to everything below, but not to those whom a signal to this group reaches.
+    pub(crate) fn signal_outside(group: Pid, signal: Signal) {
+        for pid in below().into_iter().filter(|&pid| group_of(pid) != Some(group)) {
+            let _ = send(pid, signal);
+        }
+    }
+
+    /// Buries the dead that were adopted, but not the one whose end is waited for elsewhere.
+    pub(crate) fn bury(spared: Option<Pid>) {
+        for pid in children(getpid()).into_iter().filter(|&pid| Some(pid) != spared) {
+            let _ = waitid(WaitId::Pid(pid), WaitIdOptions::EXITED | WaitIdOptions::NOHANG);
+        }
+    }
+
+    /// Kills everything below and buries it, however long that takes. What may not be signalled (it
+    /// became another user) does not count.
+    pub(crate) fn end() {
+        let begun = Instant::now();
+        let mut is_told = false;
+        loop {
+            let left: Vec<Pid> = below().into_iter().filter(|&pid| kill(pid)).collect();
+            if left.is_empty() {
+                return;
+            }
+            bury(None);
+            if !is_told && begun.elapsed() > TELL_AFTER {
+                is_told = true;
+                tracing::warn!(?left, "killed, but the kernel has not ended them yet");
+            }
+            std::thread::sleep(NAP);
+        }
+    }
+
+    /// Kills one. False if there is nothing more to expect of it: it is dead and for another to bury,
+    /// or out of reach. A dead child of this process counts until it is buried, because what it left
+    /// behind may not have been seen yet.
+    fn kill(pid: Pid) -> bool {
+        let is_others = |stat: &Stat| stat.is_dead && stat.parent != Some(getpid());
+        !Stat::of(pid).is_none_or(|stat| is_others(&stat))
+            && send(pid, Signal::KILL) != Err(Errno::PERM)
+    }
+
+    /// Signals it if it is still below this process: its number may have been given to another.
+    fn send(pid: Pid, signal: Signal) -> Result<(), Errno> {
+        let handle = pidfd_open(pid, PidfdFlags::empty());
+        if !is_below(pid) {
+            return Err(Errno::SRCH);
+        }
+        match handle {
+            Ok(handle) => pidfd_send_signal(&handle, signal),
+            // An older kernel: the look just now must do.
+            Err(Errno::NOSYS) => kill_process(pid, signal),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// The group of a process, if it has one here: that of a container's first process may be outside
+    /// of the container, and `getpgid` then answers with a number that is none.
+    pub(crate) fn group_of(pid: Pid) -> Option<Pid> {
+        Stat::of(pid)?.group
+    }
+
+    fn is_below(pid: Pid) -> bool {
+        let parent_of = |pid: &Pid| Stat::of(*pid).and_then(|stat| stat.parent);
+        std::iter::successors(parent_of(&pid), parent_of).any(|parent| parent == getpid())
+    }
+
+    /// Everything below, parents before their children.
+    fn below() -> Vec<Pid> {
+        let mut seen = BTreeSet::new();
+        let mut found = children(getpid());
+        let mut next = 0;
+        while let Some(&pid) = found.get(next) {
+            next += 1;
+            if seen.insert(pid.as_raw_pid()) {
+                found.extend(children(pid));
+            }
+        }
+        found.retain(|pid| seen.remove(&pid.as_raw_pid()));
+        found
+    }
+
+    /// Whoever has that process for a parent; the kernel keeps them by thread.
+    fn children(pid: Pid) -> Vec<Pid> {
+        let threads = std::fs::read_dir(format!("/proc/{}/task", pid.as_raw_pid()));
+        let threads = threads.into_iter().flatten().flatten();
+        let lists =
+            threads.filter_map(|it| std::fs::read_to_string(it.path().join("children")).ok());
+        let number = |word: &str| word.parse().ok().and_then(Pid::from_raw);
+        lists.flat_map(|list| list.split(' ').filter_map(number).collect::<Vec<_>>()).collect()
+    }
+
+    /// What the kernel says about a process.
+    struct Stat {
+        is_dead: bool,
+        parent: Option<Pid>,
+        group: Option<Pid>,
+    }
+
+    impl Stat {
+        fn of(pid: Pid) -> Option<Stat> {
+            let line = std::fs::read_to_string(format!("/proc/{}/stat", pid.as_raw_pid())).ok()?;
+            // The name before it may hold anything, also brackets.
+            let mut words = line.rsplit_once(')')?.1.split_whitespace();
+            let is_dead = matches!(words.next()?, "Z" | "X");
+            let mut number = || words.next()?.parse().ok().and_then(Pid::from_raw);
+            Some(Stat { is_dead, parent: number(), group: number() })
+        }
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+mod other {
+    use rustix::process::{Pid, Signal};
+
+    #[expect(clippy::unnecessary_wraps, reason = "on Linux it can fail")]
+    pub(crate) fn adopt() -> std::io::Result<()> {
+        Ok(())
+    }
+
+    pub(crate) fn group_of(pid: Pid) -> Option<Pid> {
+        rustix::process::getpgid(Some(pid)).ok()
+    }
+
+    pub(crate) fn signal_outside(_: Pid, _: Signal) {}
+
+    pub(crate) fn bury(_: Option<Pid>) {}
+
+    pub(crate) fn end() {}
+}

@@ -1,0 +1,193 @@
+//! Why a candidate of `run` does not lead yet: what keeps it from contending, who leads, what ails the
+//! store.
+//!
+//! Assumes: asked while the candidate waits to win; what happened in between is caught up with.
+//! Promises: an obstacle is told once, and its end once, however many slots it is in; it counts only
+//! while the candidate contends for none of them. A twin is told once.
+
+use std::future::{Future, poll_fn};
+use std::pin::pin;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::task::{Context, Poll};
+
+use incumbent::{CandidateId, Change, Changes};
+
+/// The obstacle that was last heard of, for whoever else asks.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Obstacle(Arc<Mutex<Option<String>>>);
+
+impl Obstacle {
+    /// In words, if there is one.
+    pub(crate) fn words(&self) -> Option<String> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    fn set(&self, why: Option<String>) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = why;
+    }
+}
+
+/// What there is to tell.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum News {
+    /// It does not contend, and why.
+    Hindered(String),
+    /// It contends again.
+    Contends,
+    /// Another live process has the same name.
+    Twin(CandidateId),
+}
+
+/// One who listens in every election of the field.
+#[derive(Debug)]
+pub(crate) struct Lookout {
+    me: CandidateId,
+    ears: Vec<Changes>,
+    known: Known,
+    obstacle: Obstacle,
+}
+
+/// What was heard so far.
+#[derive(Debug, Default)]
+struct Known {
+    /// One for each election.
+    obstacles: Vec<Option<String>>,
+    /// Somebody else.
+    leader: Option<CandidateId>,
+    trouble: Option<String>,
+    twins: Vec<CandidateId>,
+}
+
+impl Lookout {
+    pub(crate) fn new(me: CandidateId, ears: Vec<Changes>) -> Self {
+        let known = Known { obstacles: vec![None; ears.len()], ..Known::default() };
+        Lookout { me, ears, known, obstacle: Obstacle::default() }
+    }
+
+    /// What is kept up to date for others.
+    pub(crate) fn obstacle(&self) -> Obstacle {
+        self.obstacle.clone()
+    }
+
+    /// The next thing to tell. Can be given up and asked again; never returns once the backend is
+    /// closed.
+    pub(crate) async fn next(&mut self) -> News {
+        poll_fn(|context| self.poll(context)).await
+    }
+
+    /// Why this candidate did not win.
+    pub(crate) fn verdict(&self) -> String {
+        let Known { leader, trouble, .. } = &self.known;
+        match (self.obstacle.words(), trouble, leader) {
+            (Some(why), _, _) => format!("did not contend: {why}"),
+            (None, Some(problem), _) => format!("the store is in trouble: {problem}"),
+            (None, None, Some(_)) if self.ears.len() > 1 => "others lead".to_owned(),
+            (None, None, Some(leader)) if leader.name == self.me.name => format!("{leader} leads"),
+            (None, None, Some(leader)) => format!("{} leads", leader.name),
+            (None, None, None) => "nobody leads, but this candidate did not win in time".to_owned(),
+        }
+    }
+
+    fn poll(&mut self, context: &mut Context<'_>) -> Poll<News> {
+        for (index, ear) in self.ears.iter_mut().enumerate() {
+            while let Poll::Ready(Some(change)) = pin!(ear.next()).poll(context) {
+                if let Some(news) = self.known.hear(index, change, &self.me) {
+                    if !matches!(news, News::Twin(_)) {
+                        self.obstacle.set(self.known.obstacle());
+                    }
+                    return Poll::Ready(news);
+                }
+            }
+        }
+        Poll::Pending
+    }
+}
+
+impl Known {
+    fn hear(&mut self, index: usize, change: Change, me: &CandidateId) -> Option<News> {
+        match change {
+            Change::Obstacle { why } => {
+                let before = self.obstacle();
+                self.obstacles[index] = why;
+                let after = self.obstacle();
+                if before == after {
+                    return None;
+                }
+                Some(after.map_or(News::Contends, News::Hindered))
+            }
+            Change::Twin { who } if !self.twins.contains(&who) => {
+                self.twins.push(who.clone());
+                Some(News::Twin(who))
+            }
+            Change::Leader(leader) => {
+                self.leader = leader.map(|it| it.id).filter(|id| id != me);
+                None
+            }
+            Change::Trouble { problem, .. } => {
+                self.trouble = Some(problem);
+                None
+            }
+            Change::Well => {
+                self.trouble = None;
+                None
+            }
+            _ => None,
+        }
+    }
+
+    /// Whoever contends for one slot contends.
+    fn obstacle(&self) -> Option<String> {
+        if self.obstacles.iter().any(Option::is_none) {
+            return None;
+        }
+        self.obstacles.first().cloned().flatten()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use incumbent::CandidateName;
+    use incumbent_protocol::identity::Incarnation;
+
+    use super::*;
+
+    fn known(slots: usize) -> Known {
+        Known { obstacles: vec![None; slots], ..Known::default() }
+    }
+
+    fn me() -> CandidateId {
+        let name = CandidateName::new("ann").expect("a name");
+        CandidateId::new(name, Incarnation::from_random(1))
+    }
+
+    fn hinder(why: &str) -> Change {
+        Change::Obstacle { why: Some(why.to_owned()) }
+    }
+
+    #[test]
+    fn an_obstacle_and_its_end_are_told_once() {
+        let mut known = known(1);
+        let told = Some(News::Hindered("paused".to_owned()));
+        assert_eq!(known.hear(0, hinder("paused"), &me()), told);
+        assert_eq!(known.hear(0, hinder("paused"), &me()), None);
+        let gone = Change::Obstacle { why: None };
+        assert_eq!(known.hear(0, gone.clone(), &me()), Some(News::Contends));
+        assert_eq!(known.hear(0, gone, &me()), None);
+    }
+
+    #[test]
+    fn whoever_contends_for_one_slot_contends() {
+        let mut known = known(2);
+        assert_eq!(known.hear(1, hinder("cordoned"), &me()), None);
+        assert!(matches!(known.hear(0, hinder("paused"), &me()), Some(News::Hindered(_))));
+        assert_eq!(known.hear(1, Change::Obstacle { why: None }, &me()), Some(News::Contends));
+    }
+
+    #[test]
+    fn a_twin_is_told_once() {
+        let mut known = known(2);
+        let twin = || Change::Twin { who: me() };
+        assert_eq!(known.hear(0, twin(), &me()), Some(News::Twin(me())));
+        assert_eq!(known.hear(1, twin(), &me()), None);
+    }
+}

@@ -1,0 +1,104 @@
+//! `run --metrics`: what Prometheus and those who restart processes see.
+
+use std::io::{Read, Write};
+use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
+
+use crate::support::{Desk, until};
+
+/// An address that is free at this moment.
+fn free() -> SocketAddr {
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a port");
+    listener.local_addr().expect("an address")
+}
+
+/// The status and the text of a page, once anybody listens there.
+fn page(address: SocketAddr, path: &str) -> (u16, String) {
+    let mut stream = until("somebody to listen", || TcpStream::connect(address).ok());
+    let ask = format!("GET {path} HTTP/1.1\r\nHost: here\r\nConnection: close\r\n\r\n");
+    stream.write_all(ask.as_bytes()).expect("sent");
+    let mut text = String::new();
+    stream.read_to_string(&mut text).expect("text");
+    let (head, body) = text.split_once("\r\n\r\n").expect("a head");
+    let status = head.split(' ').nth(1).expect("a status").parse().expect("a number");
+    (status, body.to_owned())
+}
+
+fn is_shown(text: &str, series: &str, value: &str) -> bool {
+    let has = |line: &str| series.split(' ').all(|word| line.contains(word));
+    text.lines().any(|line| has(line) && line.ends_with(&format!(" {value}")))
+}
+
+#[test]
+fn a_leader_and_a_follower_are_both_ready_and_one_of_them_leads() {
+    let desk = Desk::new();
+    let (one, two) = (free(), free());
+    let leader = desk.candidate("ann", &["--metrics", &one.to_string()]);
+    assert_eq!(leader.line(), "begun");
+    let _follower = desk.candidate("bob", &["--metrics", &two.to_string()]);
+    assert_eq!(page(one, "/readyz"), (200, "leading\n".to_owned()));
+    until("bob to contend", || (page(two, "/readyz").1 == "contending\n").then_some(()));
+    for address in [one, two] {
+        assert_eq!(page(address, "/livez"), (200, "alive\n".to_owned()));
+        let (status, text) = page(address, "/metrics");
+        assert_eq!(status, 200);
+        assert!(text.contains("# TYPE incumbent_round_seconds histogram"), "{text}");
+        assert!(text.contains("# HELP incumbent_contending 1 while"), "{text}");
+        assert!(is_shown(&text, "incumbent_contending election=\"default\"", "1"), "{text}");
+    }
+    let leading = "incumbent_standing standing=\"leading\"";
+    assert!(is_shown(&page(one, "/metrics").1, leading, "1"));
+    assert!(is_shown(&page(two, "/metrics").1, leading, "0"));
+}
+
+#[test]
+fn an_address_that_is_taken_is_refused_before_anything_is_opened() {
+    let desk = Desk::new();
+    let taken = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a port");
+    let address = taken.local_addr().expect("an address").to_string();
+    let ended = desk.ask(&["run", "--metrics", &address, "--", "true"]);
+    assert_eq!((ended.code, ended.out.as_str()), (125, ""));
+    assert!(ended.err.contains(&format!("cannot serve metrics on {address}: ")), "{}", ended.err);
+    assert!(!desk.path("elections.db").exists());
+}
+
+#[test]
+fn the_file_may_name_the_address() {
+    let desk = Desk::new();
+    let address = free();
+    desk.write(".config/incumbent.toml", &format!("metrics = \"{address}\"\n"));
+    let leader = desk.candidate("ann", &[]);
+    assert_eq!(leader.line(), "begun");
+    assert_eq!(page(address, "/readyz").0, 200);
+}
+
+#[test]
+fn lines_can_be_json_and_there_is_one_for_each_transition() {
+    let desk = Desk::new();
+    let ended = desk.ask(&["run", "-v", "--log-format", "json", "--", "true"]);
+    assert_eq!(ended.code, 0, "{ended:?}");
+    let lines = ended.err.lines().filter(|line| line.starts_with('{'));
+    let told: Vec<serde_json::Value> =
+        lines.map(|line| serde_json::from_str(line).expect("JSON")).collect();
+    let tos: Vec<_> = told
+        .iter()
+        .filter(|line| line["message"] == "standing")
+        .map(|line| line["to"].as_str().expect("text"))
+        .collect();
+    assert_eq!(tos, ["following", "leading", "following", "out"], "{told:#?}");
+}
+
+#[test]
+fn a_candidate_that_does_not_contend_says_why_when_asked_whether_it_is_ready() {
+    let (desk, address) = (Desk::new(), free());
+    let flags = ["--metrics", &address.to_string(), "--health", "echo disk full >&2; false"]
+        .map(str::to_owned);
+    let flags: Vec<&str> = flags.iter().map(String::as_str).collect();
+    let _ann = desk.candidate("ann", &flags);
+    until("the reason", || {
+        if std::net::TcpStream::connect(address).is_err() {
+            return None;
+        }
+        let (code, words) = page(address, "/readyz");
+        (code == 503 && words.contains("disk full")).then_some(())
+    });
+}

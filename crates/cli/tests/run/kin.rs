@@ -1,0 +1,111 @@
+//! What a command leaves behind ends with it, whichever group or session it went to.
+
+use rustix::process::Signal;
+
+use crate::troupe::{Troupe, is_alive, parent_of, send};
+use crate::{PROGRAM, audit, troupe};
+
+/// A command with a daemon: in a session of its own, without its parent.
+const WITH_DAEMON: &str = r#"(setsid sh -c 'echo "daemon 1 $$ 0" >> "$STARTS"; exec sleep 600' &)
+while ! grep -q daemon "$STARTS"; do sleep 0.01; done
+echo "$INCUMBENT_NAME $INCUMBENT_TOKEN $$ 0" >> "$STARTS""#;
+
+/// Ann leads; the process of her daemon, and that of her command.
+fn scene(then: &str) -> (Troupe, i32, i32) {
+    let mut troupe = troupe();
+    let work = format!("{WITH_DAEMON}; {then}");
+    troupe.join_with("ann", &[], &["sh", "-c", &work]);
+    let daemon = troupe.nth_start(1).pid;
+    let command = troupe.nth_start(2).pid;
+    (troupe, daemon, command)
+}
+
+#[test]
+fn a_daemon_ends_when_the_command_ends() {
+    let (mut troupe, daemon, _) = scene("exit 5");
+    assert_eq!(troupe.code_of("ann"), 5);
+    assert!(!is_alive(daemon));
+}
+
+#[test]
+fn a_daemon_ends_with_the_leadership() {
+    let (mut troupe, daemon, command) = scene("exec sleep 600");
+    troupe.join("bob");
+    let demote = troupe.call("demote").output().expect("demote");
+    assert!(demote.status.success(), "{}", String::from_utf8_lossy(&demote.stderr));
+    troupe.nth_start(3);
+    assert!(!is_alive(daemon) && !is_alive(command));
+    audit(&troupe);
+}
+
+#[test]
+fn a_daemon_ends_when_the_supervisor_is_killed() {
+    let (mut troupe, daemon, command) = scene("exec sleep 600");
+    troupe.join("bob");
+    troupe.signal("ann", Signal::KILL);
+    assert_eq!(troupe.nth_start(3).name, "bob");
+    assert!(!is_alive(daemon) && !is_alive(command));
+    audit(&troupe);
+}
+
+#[test]
+fn a_daemon_ends_when_the_supervisor_is_stopped() {
+    let (mut troupe, daemon, command) = scene("exec sleep 600");
+    troupe.join("bob");
+    troupe.signal("ann", Signal::STOP);
+    assert_eq!(troupe.nth_start(3).name, "bob");
+    assert!(!is_alive(daemon) && !is_alive(command));
+    troupe.signal("ann", Signal::CONT);
+    audit(&troupe);
+}
+
+#[test]
+fn a_daemon_ends_when_the_guard_is_killed() {
+    let (mut troupe, daemon, command) = scene("exec sleep 600");
+    send(parent_of(command).expect("the guard"), Signal::KILL);
+    assert_eq!(troupe.code_of("ann"), 137);
+    assert!(!is_alive(daemon) && !is_alive(command));
+    audit(&troupe);
+}
+
+#[test]
+fn a_daemon_is_asked_to_stop_like_everybody_else() {
+    // A long grace: the command waits for its daemon to be asked.
+    let mut troupe = Troupe::new(PROGRAM, "10s");
+    let polite = r#"(setsid sh -c 'trap "echo asked > $STARTS.asked; exit" TERM
+        echo "daemon 1 $$ 0" >> "$STARTS"; while :; do sleep 0.02; done' &)
+        trap 'while [ ! -e "$STARTS.asked" ]; do sleep 0.01; done; exit 9' TERM
+        while :; do sleep 0.02; done"#;
+    troupe.join_with("ann", &[], &["sh", "-c", polite]);
+    let daemon = troupe.nth_start(1).pid;
+    troupe.signal("ann", Signal::TERM);
+    assert_eq!(troupe.code_of("ann"), 9);
+    assert!(!is_alive(daemon));
+}
+
+#[test]
+fn what_was_adopted_is_buried_while_the_command_runs() {
+    let mut troupe = troupe();
+    let busy = r#"i=0; while [ $i -lt 20 ]; do (sh -c 'exit 0' &); i=$((i+1)); done
+        sleep 0.2; echo "ann 1 $$ 0" >> "$STARTS"; exec sleep 600"#;
+    troupe.join_with("ann", &[], &["sh", "-c", busy]);
+    let command = troupe.nth_start(1).pid;
+    let guard = parent_of(command).expect("the guard");
+    troupe.until("the dead to be buried", || {
+        let children = std::fs::read_to_string(format!("/proc/{guard}/task/{guard}/children"));
+        (children.expect("the guard lives").split_whitespace().count() == 1).then_some(())
+    });
+}
+
+#[test]
+fn a_guard_that_was_adopted_by_the_first_process_still_ends_everything() {
+    let (troupe, daemon, command) = scene("exec sleep 600");
+    let guard = parent_of(command).expect("the guard");
+    // While the guard is stopped, its supervisor is dead and gone. It continues as an orphan.
+    send(guard, Signal::STOP);
+    troupe.signal("ann", Signal::KILL);
+    troupe.until("the daemon to end", || (!is_alive(daemon)).then_some(()));
+    troupe.until("the command to end", || (!is_alive(command)).then_some(()));
+    let said = troupe.read("ann.err");
+    assert!(!said.contains("panicked"), "{said}");
+}
