@@ -61,13 +61,7 @@ fn no_command_is_ever_alive_beside_that_of_a_successor() {
     say(&format!("{rounds} rounds, seed {seed}: {summary}\n{tally:#?}"));
     assert!(summary.tokens as u64 > rounds / 4, "nothing ever changed: {summary}");
     let report = incumbent_sim::check::audit(&stage.troupe.histories()).expect("histories");
-    // Where the kernel itself takes its time to end what was killed, a history shows that, and says
-    // nothing of `run`. What matters, the judge has seen.
-    let slow = "the kernel has not ended them yet";
-    let excused =
-        CAST.iter().any(|(name, _)| stage.troupe.read(&format!("{name}.err")).contains(slow));
-    let kept = || stage.keep().display().to_string();
-    assert!(report.is_clean() || excused, "seed {seed}: {report}\nkept in {}", kept());
+    assert!(report.is_clean(), "seed {seed}: {report}\nkept in {}", stage.keep().display());
     say(&report.to_string());
 }
 
