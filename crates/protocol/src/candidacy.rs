@@ -14,7 +14,7 @@ use std::collections::VecDeque;
 use crate::identity::{CandidateId, CandidateName};
 use crate::lease::Lease;
 use crate::lease::request::{Bid, Holding, Request, Resignation};
-use crate::lease::row::{Leader, Record, Snapshot};
+use crate::lease::row::{Leader, Record, Snapshot, State};
 use crate::observation::Observation;
 use crate::planted::{self, Bug};
 use crate::protocol::Protocol;
@@ -165,6 +165,33 @@ impl Candidacy {
         if self.looked { Some(self.leader.as_ref()) } else { None }
     }
 
+    /// Who is seen to hold the term by this candidate's own clock: whoever renewed within a lease, and
+    /// may renew.
+    /// `None` before it ever looked. Unlike [`leader`](Candidacy::leader) it does not depend on the
+    /// store's clock, which may be several.
+    pub fn holder(&self, now: Time) -> Option<Option<&CandidateId>> {
+        if let Stage::Leading { .. } = self.stage {
+            return Some(Some(&self.me));
+        }
+        if !self.looked {
+            return None;
+        }
+        let held = self.record.as_ref().filter(|record| record.state == State::Held);
+        let ripe = self.observation.as_ref().map(|seen| seen.ripe_at(self.timing.rules().lease()));
+        let fresh = ripe.is_some_and(|ripe| now < ripe);
+        Some(
+            held.filter(|_| fresh)
+                .map(|record| &record.holder)
+                .filter(|holder| **holder != self.me),
+        )
+    }
+
+    /// Whether the store answers it, so that it could take a term. One answer that fails to come is no
+    /// more than bad luck.
+    pub const fn is_heard(&self) -> bool {
+        self.cadence.failures() < 2
+    }
+
     /// Whether it neither holds a term nor owes the store the end of one.
     pub fn has_let_go(&self) -> bool {
         self.stage == Stage::Following && self.owed.is_none()
@@ -203,6 +230,16 @@ impl Candidacy {
         self.stage = Stage::Following;
         self.owed = Some(term);
         self.cadence.retry_at(now);
+    }
+
+    /// Lets others go first for so long. If that is over and the term is open, nothing is left to wait
+    /// for: not even for what a bell would have to, which may come in bursts.
+    fn defer(&mut self, now: Time, span: Duration) {
+        let over = span.is_zero() && !self.deference.is_zero();
+        if over && self.open_since.is_some() {
+            self.cadence.look_at(now);
+        }
+        self.deference = span;
     }
 
     fn clock_jumped(&mut self, now: Time) {
@@ -327,7 +364,7 @@ impl Candidacy {
 
     /// Whether it lets others go first because somebody did not want it to lead. Whoever reserved the
     /// next term for it has changed their mind.
-    fn is_held_off(&self, now: Time) -> bool {
+    pub fn is_held_off(&self, now: Time) -> bool {
         self.cadence.is_held_off(now) && !self.is_chosen()
     }
 
@@ -382,7 +419,7 @@ impl Protocol for Candidacy {
             }
             Input::Resign(term) => self.resign(now, term),
             Input::Heir(heir) => self.heir = heir,
-            Input::Defer(span) => self.deference = span,
+            Input::Defer(span) => self.defer(now, span),
             Input::StepBack => {
                 // Whoever owes the end of a term gives its place up with that, and not sooner.
                 let free = self.stage == Stage::Following && self.owed.is_none();

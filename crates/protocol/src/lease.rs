@@ -18,6 +18,7 @@
 //! | [`order`] | what an operator asks of a store |
 
 pub mod order;
+pub mod page;
 pub mod request;
 pub mod row;
 

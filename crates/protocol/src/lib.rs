@@ -16,6 +16,13 @@
 //! | [`lease`] | the `lease` protocol: one row per election |
 //! | [`rounds`] | the `rounds` protocol: registers and a roster |
 //! | [`candidacy`] | the state machine of one candidate in one election, by either protocol |
+//! | [`node`] | a process among its peers |
+//! | [`nomination`] | the words of protocols by which peers pick one of them |
+//! | [`ring`] | nominating by a ring |
+//! | [`bully`] | nominating by asking the higher |
+//! | [`caucus`] | one election of one node among its peers: when a run begins, and whom it picked |
+//! | [`detector`] | which peers answer in time |
+//! | [`ratify`] | a register that a majority of voters keeps |
 //! | [`controls`] | what operators have in force |
 //! | [`roll`] | who takes part, for people and for policy |
 //! | [`policy`] | who is preferred |
@@ -60,19 +67,26 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+pub mod bully;
 pub mod candidacy;
+pub mod caucus;
 pub mod controls;
+pub mod detector;
 pub mod explain;
 pub mod health;
 pub mod history;
 pub mod identity;
 pub mod lease;
+pub mod node;
+pub mod nomination;
 pub mod observation;
 pub mod outcome;
 #[doc(hidden)]
 pub mod planted;
 pub mod policy;
 pub mod protocol;
+pub mod ratify;
+pub mod ring;
 pub mod roll;
 pub mod rounds;
 pub mod rules;

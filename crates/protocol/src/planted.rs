@@ -40,10 +40,45 @@ pub enum Bug {
     ControlsIgnored,
     /// A shorter round is in force as soon as it is wished for.
     ShrunkAtOnce,
+    /// Nodes are compared as text, so that 9 is more than 10.
+    IdsAsText,
+    /// Half of the voters count as a majority.
+    HalfIsEnough,
+    /// A voter answers before it has kept its promise.
+    PromiseNotKept,
+    /// A voter answers an electorate that another one replaced.
+    OldElectorate,
+    /// A voter accepts a ballot below the one it heeds.
+    BallotIgnored,
+    /// A ballot that a voter heeds in advance can also be that of another attempt.
+    BallotReused,
+    /// An electorate is settled before registers were rewritten under it.
+    SettledTooSoon,
+    /// An electorate is used that was proposed and perhaps never chosen.
+    UnchosenElectorate,
+    /// A voter does not care which disk the electorate counts on.
+    LineageIgnored,
+    /// A ring's participant forwards a smaller number.
+    ForwardsSmaller,
+    /// A ring's node proclaims itself before its number came round.
+    ElectedAtFirst,
+    /// A bully's node waits for ever for a coordinator once somebody higher answered.
+    NoCoordinatorTimeout,
+    /// The coordinator of an old run counts as that of the newest.
+    StaleCoordinator,
+    /// A ring's node never passes over a dead neighbour.
+    DeadNeighbour,
+    /// A ring's node stays blocked after its first election.
+    BlockedForGood,
+    /// A late answer to a heartbeat counts for those that went unanswered.
+    LateReply,
+    /// A nominee takes itself for the leader without a majority: the first voter that answers is
+    /// enough for it.
+    Unratified,
 }
 
 impl Bug {
-    /// All of them.
+    /// Those that candidates on a database can make.
     pub const ALL: &'static [Bug] = &[
         Bug::CountedReads,
         Bug::NoMargin,
@@ -57,6 +92,27 @@ impl Bug {
         Bug::EvictedKeepsId,
         Bug::ControlsIgnored,
         Bug::ShrunkAtOnce,
+    ];
+
+    /// Those that only peers can make: in ring, bully and ratification.
+    pub const OF_PEERS: &'static [Bug] = &[
+        Bug::IdsAsText,
+        Bug::HalfIsEnough,
+        Bug::PromiseNotKept,
+        Bug::OldElectorate,
+        Bug::BallotIgnored,
+        Bug::BallotReused,
+        Bug::SettledTooSoon,
+        Bug::UnchosenElectorate,
+        Bug::LineageIgnored,
+        Bug::ForwardsSmaller,
+        Bug::ElectedAtFirst,
+        Bug::NoCoordinatorTimeout,
+        Bug::StaleCoordinator,
+        Bug::DeadNeighbour,
+        Bug::BlockedForGood,
+        Bug::LateReply,
+        Bug::Unratified,
     ];
 
     /// The word used in commands and ledgers.
@@ -74,6 +130,23 @@ impl Bug {
             Bug::EvictedKeepsId => "evicted_keeps_id",
             Bug::ControlsIgnored => "controls_ignored",
             Bug::ShrunkAtOnce => "shrunk_at_once",
+            Bug::IdsAsText => "ids_as_text",
+            Bug::HalfIsEnough => "half_is_enough",
+            Bug::PromiseNotKept => "promise_not_kept",
+            Bug::OldElectorate => "old_electorate",
+            Bug::BallotIgnored => "ballot_ignored",
+            Bug::BallotReused => "ballot_reused",
+            Bug::SettledTooSoon => "settled_too_soon",
+            Bug::UnchosenElectorate => "unchosen_electorate",
+            Bug::LineageIgnored => "lineage_ignored",
+            Bug::ForwardsSmaller => "forwards_smaller",
+            Bug::ElectedAtFirst => "elected_at_first",
+            Bug::NoCoordinatorTimeout => "no_coordinator_timeout",
+            Bug::StaleCoordinator => "stale_coordinator",
+            Bug::DeadNeighbour => "dead_neighbour",
+            Bug::BlockedForGood => "blocked_for_good",
+            Bug::LateReply => "late_reply",
+            Bug::Unratified => "unratified",
         }
     }
 }

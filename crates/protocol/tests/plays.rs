@@ -105,6 +105,7 @@ plays! {
     an_heir_has_a_lease_to_take_what_was_left_to_it,
     whoever_is_less_preferred_waits_a_step_and_then_wins,
     whoever_is_named_after_a_demotion_is_not_held_off_any_more,
+    whoever_need_not_defer_any_more_bids_at_once,
     in_rounds_stepping_back_lets_the_next_in_line_go_first,
     in_rounds_stepping_back_does_not_hasten_the_end_of_a_doubtful_term,
     in_rounds_a_cordoned_candidate_does_not_hold_up_the_line,

@@ -69,6 +69,11 @@ impl Cadence {
         self.last_asked
     }
 
+    /// How often in a row the store did not answer.
+    pub(super) const fn failures(&self) -> u32 {
+        self.failures
+    }
+
     /// Whether the store answered last time.
     pub(super) const fn is_well(&self) -> bool {
         self.failures == 0
