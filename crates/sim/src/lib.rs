@@ -14,7 +14,9 @@
 //! | [`plant`], [`meta`], [`ledger`] | mistakes on purpose; the test of the tests; the page for a release |
 //! | [`clock`], [`network`], [`broker`], [`random`] | what worlds are made of |
 //! | [`scribe`], [`tally`] | what is written down and counted |
+//! | [`peers`] | worlds of ring and bully, ratified by a quorum |
 //! | [`model`] | small worlds, explored completely |
+//! | [`lab`] | ring and bully among a handful of nodes, to look at and to count |
 //! | [`paper`] | the mistake in a published algorithm, kept as a regression |
 
 pub mod broker;
@@ -23,12 +25,14 @@ pub mod clock;
 mod database;
 pub mod fault;
 pub mod history;
+pub mod lab;
 pub mod ledger;
 mod mail;
 pub mod meta;
 pub mod model;
 pub mod network;
 pub mod paper;
+pub mod peers;
 pub mod plant;
 mod process;
 mod queue;

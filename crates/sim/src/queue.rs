@@ -69,41 +69,47 @@ pub(crate) enum Event {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Entry {
+struct Entry<E> {
     at: At,
     sequence: u64,
-    event: Event,
+    event: E,
 }
 
-impl Ord for Entry {
+impl<E: Eq> Ord for Entry<E> {
     fn cmp(&self, other: &Self) -> Ordering {
         (self.at, self.sequence).cmp(&(other.at, other.sequence))
     }
 }
 
-impl PartialOrd for Entry {
+impl<E: Eq> PartialOrd for Entry<E> {
     fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
         Some(self.cmp(other))
     }
 }
 
 /// The events to come.
-#[derive(Debug, Default)]
-pub(crate) struct Queue {
-    heap: BinaryHeap<Reverse<Entry>>,
+#[derive(Debug)]
+pub(crate) struct Queue<E: Eq = Event> {
+    heap: BinaryHeap<Reverse<Entry<E>>>,
     scheduled: u64,
 }
 
-impl Queue {
+impl<E: Eq> Default for Queue<E> {
+    fn default() -> Self {
+        Queue { heap: BinaryHeap::new(), scheduled: 0 }
+    }
+}
+
+impl<E: Eq> Queue<E> {
     /// Lets something happen at that instant.
-    pub(crate) fn push(&mut self, at: At, event: Event) {
+    pub(crate) fn push(&mut self, at: At, event: E) {
         let sequence = self.scheduled;
         self.scheduled += 1;
         self.heap.push(Reverse(Entry { at, sequence, event }));
     }
 
     /// The next thing to happen.
-    pub(crate) fn pop(&mut self) -> Option<(At, Event)> {
+    pub(crate) fn pop(&mut self) -> Option<(At, E)> {
         self.heap.pop().map(|Reverse(entry)| (entry.at, entry.event))
     }
 }
@@ -114,7 +120,7 @@ mod tests {
 
     #[test]
     fn events_of_one_instant_keep_their_order() {
-        let mut queue = Queue::default();
+        let mut queue: Queue = Queue::default();
         queue.push(5, Event::Quiet);
         queue.push(5, Event::End);
         queue.push(3, Event::Heal);

@@ -1,10 +1,12 @@
 //! What can be asked of the program.
 
 use core::ops::Range;
+use core::str::FromStr;
 use std::path::PathBuf;
 
 use clap::{Parser, Subcommand};
 use incumbent_sim::clock::{SECOND, Span};
+use incumbent_sim::peers::Algorithm;
 use incumbent_sim::plant::Plant;
 use incumbent_sim::story::Protocol;
 
@@ -39,6 +41,30 @@ pub(crate) enum Command {
     Ledger(LedgerAsk),
 }
 
+/// Whose worlds to run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Worlds {
+    /// Those of a protocol on a database.
+    Database(Protocol),
+    /// Those of peers.
+    Peers(Algorithm),
+}
+
+impl FromStr for Worlds {
+    type Err = String;
+
+    fn from_str(word: &str) -> Result<Self, String> {
+        match word {
+            "ring" => Ok(Worlds::Peers(Algorithm::Ring)),
+            "bully" => Ok(Worlds::Peers(Algorithm::Bully)),
+            _ => word
+                .parse()
+                .map(Worlds::Database)
+                .map_err(|problem: String| format!("{problem}, or ring or bully")),
+        }
+    }
+}
+
 #[derive(Debug, clap::Args)]
 pub(crate) struct RunAsk {
     /// Which seeds: FROM..TO, without TO, or how many from 0 on
@@ -50,9 +76,9 @@ pub(crate) struct RunAsk {
     /// How many threads; all cores if left out
     #[arg(long, value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub(crate) jobs: Option<u16>,
-    /// Which protocol: lease or rounds
+    /// Which worlds: lease or rounds on a database, ring or bully among peers
     #[arg(long, default_value = "lease")]
-    pub(crate) protocol: Protocol,
+    pub(crate) protocol: Worlds,
     /// Let resources accept everything, to see what the token prevents
     #[arg(long)]
     pub(crate) unfenced: bool,
@@ -71,9 +97,10 @@ pub(crate) struct ReplayAsk {
     /// How long the world runs, in simulated hours; a seed file knows that itself
     #[arg(long, value_parser = hours, default_value = "1")]
     pub(crate) hours: Span,
-    /// Which protocol: lease or rounds; a seed file knows that itself
+    /// Which worlds: lease or rounds on a database, ring or bully among peers; a seed file knows that
+    /// itself
     #[arg(long, default_value = "lease")]
-    pub(crate) protocol: Protocol,
+    pub(crate) protocol: Worlds,
     /// Tell everything that happened
     #[arg(long)]
     pub(crate) trace: bool,

@@ -7,6 +7,7 @@
 //!
 //! - `args`: what can be asked
 //! - `run`, `replay`, `shrink`, `meta`, `ledger`: the commands
+//! - `peers`: `run` and `replay` for worlds of peers
 //! - `progress`, `printer`: writing to the terminal
 
 use std::process::ExitCode;
@@ -16,6 +17,7 @@ use clap::Parser as _;
 mod args;
 mod ledger;
 mod meta;
+mod peers;
 mod printer;
 mod progress;
 mod replay;

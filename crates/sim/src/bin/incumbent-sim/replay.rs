@@ -10,12 +10,16 @@ use incumbent_sim::seed::Seed;
 use incumbent_sim::story::{Protocol, Story};
 use incumbent_sim::world;
 
-use crate::args::ReplayAsk;
+use crate::args::{ReplayAsk, Worlds};
 use crate::run::ensure_available;
-use crate::{Verdict, printer};
+use crate::{Verdict, peers, printer};
 
 pub(crate) fn replay(ask: &ReplayAsk) -> anyhow::Result<Verdict> {
-    let (story, plant) = story(&ask.seed, ask.protocol, ask.hours, ask.plant)?;
+    let protocol = match ask.protocol {
+        Worlds::Database(protocol) => protocol,
+        Worlds::Peers(algorithm) => return peers::replay(ask, algorithm),
+    };
+    let (story, plant) = story(&ask.seed, protocol, ask.hours, ask.plant)?;
     let keep = Keep { history: ask.history.is_some(), trace: ask.trace };
     let run = world::run(&story, plant, keep)?;
     if let Some(file) = &ask.history {

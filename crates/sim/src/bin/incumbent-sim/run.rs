@@ -9,9 +9,9 @@ use incumbent_sim::run::{Plan, Total};
 use incumbent_sim::story::Protocol;
 use serde::Serialize;
 
-use crate::args::RunAsk;
+use crate::args::{RunAsk, Worlds};
 use crate::progress::Progress;
-use crate::{Verdict, printer};
+use crate::{Verdict, peers, printer};
 
 /// From how many worlds of an hour on every kind of fault must have fired.
 const ENOUGH: u64 = 1_000;
@@ -21,8 +21,12 @@ const TOLD: usize = 10;
 
 pub(crate) fn run(ask: &RunAsk) -> anyhow::Result<Verdict> {
     ensure_available(ask.plant)?;
+    let protocol = match ask.protocol {
+        Worlds::Database(protocol) => protocol,
+        Worlds::Peers(algorithm) => return peers::run(ask, algorithm),
+    };
     let plan = Plan {
-        protocol: ask.protocol,
+        protocol,
         seeds: ask.seeds.clone(),
         length: ask.hours,
         jobs: jobs(ask.jobs),
@@ -30,13 +34,13 @@ pub(crate) fn run(ask: &RunAsk) -> anyhow::Result<Verdict> {
         fenced: !ask.unfenced,
         stop_early: false,
     };
-    let (total, seconds) = run_plan(ask.protocol.as_str(), &plan)?;
+    let (total, seconds) = run_plan(protocol.as_str(), &plan)?;
     let missing = missing(&plan, &total);
     if ask.json {
         let result = Result { total: &total, missing: &missing, seconds };
         printer::line(&serde_json::to_string(&result).context("cannot write the totals")?);
     } else {
-        print(ask.protocol, &total, seconds, &missing);
+        print(protocol, &total, seconds, &missing);
     }
     let kept = total.failures.is_empty() && missing.is_empty();
     Ok(if kept { Verdict::Kept } else { Verdict::Broken })

@@ -1,0 +1,59 @@
+//! Elections among peers, by ring or bully and ratified by a quorum, in simulated worlds.
+//!
+//! Assumes: the pure parts ship as they are: caucus, detector, voter, proposer, candidacy. What stands
+//! between them in `incumbent`, as tasks and futures, is rebuilt here as plain steps.
+//! Promises: the judges are those of every other history. A fault that never did anything over many
+//! worlds is told.
+//!
+//! | file | noun |
+//! |---|---|
+//! | [`story`], [`fault`] | what a seed stands for, and the menu of what can go wrong |
+//! | `world` | nodes, links, disks and everything between them, one event after the other |
+//! | `node`, `group`, `booth`, `clerk` | a process: its caucus, its voter, and who writes to registers for it |
+//! | `words`, `wire` | what is said, and how it travels |
+//! | [`tally`], [`batch`] | what happened, counted; many worlds on many cores |
+
+use incumbent_protocol::caucus::WaitError;
+use incumbent_protocol::identity::NameError;
+use incumbent_protocol::planted::{self, Bug};
+use incumbent_protocol::rules::TimingError;
+use thiserror::Error;
+
+pub mod batch;
+mod booth;
+mod clerk;
+pub mod fault;
+mod group;
+mod node;
+pub mod story;
+pub mod tally;
+mod wire;
+mod words;
+mod world;
+
+use crate::scribe::Keep;
+
+pub use story::{Algorithm, Story};
+pub use world::Run;
+
+/// Why a world of peers could not begin. *Retry:* with another story.
+#[derive(Debug, Error)]
+pub enum PeersError {
+    /// Timings that do not work.
+    #[error("the story's timings do not work: {0}")]
+    Timing(#[from] TimingError),
+    /// Waits that do not work.
+    #[error("the story's waits do not work: {0}")]
+    Wait(#[from] WaitError),
+    /// A name that cannot be one.
+    #[error("the story's names do not work: {0}")]
+    Name(#[from] NameError),
+}
+
+/// Runs a story to its end; with a mistake, if one is given.
+pub fn run(story: &Story, bug: Option<Bug>, keep: Keep) -> Result<Run, PeersError> {
+    match bug {
+        Some(bug) => planted::while_planted(bug, || world::run(story, keep)),
+        None => world::run(story, keep),
+    }
+}

@@ -1,0 +1,136 @@
+//! What can go wrong among peers.
+//!
+//! Assumes: the world knows how to bring each kind about.
+//! Promises: a fault is a few plain numbers, so that a story of them can be written down and cut short.
+
+use core::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use crate::clock::{At, Span};
+
+macro_rules! kinds {
+    ($($(#[$doc:meta])* $kind:ident = $name:literal,)+) => {
+        /// A way in which a world of peers can go wrong.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+        #[serde(rename_all = "snake_case")]
+        pub enum Kind {
+            $($(#[$doc])* $kind,)+
+        }
+
+        impl Kind {
+            /// All of them, in the order of the menu.
+            pub const ALL: &'static [Kind] = &[$(Kind::$kind,)+];
+
+            /// The word used in stories and totals.
+            pub const fn as_str(self) -> &'static str {
+                match self {
+                    $(Kind::$kind => $name,)+
+                }
+            }
+        }
+    };
+}
+
+kinds! {
+    /// A process is killed and comes back later with its disk.
+    Crash = "crash",
+    /// Whoever leads is killed.
+    CrashLeader = "crash_leader",
+    /// Whoever was picked and does not lead yet is killed: a second failure during an election.
+    CrashNominee = "crash_nominee",
+    /// A voter is killed after it kept a promise and before it answered.
+    CrashKept = "crash_kept",
+    /// All processes are killed at once.
+    CrashAll = "crash_all",
+    /// A process is stopped and goes on later.
+    Pause = "pause",
+    /// Whoever leads is stopped and goes on later.
+    PauseLeader = "pause_leader",
+    /// A host's clock runs at another rate, within the bound.
+    Skew = "skew",
+    /// A host's wall clock is set.
+    WallStep = "wall_step",
+    /// A host's lease clock leaps ahead of its wall clock.
+    ClockLeap = "clock_leap",
+    /// Messages of a node are lost.
+    Loss = "loss",
+    /// Messages of a node arrive twice.
+    Duplicate = "duplicate",
+    /// Messages of a node take longer, up to several leases.
+    Delay = "delay",
+    /// Messages of a node overtake each other.
+    Reorder = "reorder",
+    /// A node is cut off from all others.
+    Cut = "cut",
+    /// Nothing that a node says arrives.
+    CutOut = "cut_out",
+    /// Nothing arrives at a node.
+    CutIn = "cut_in",
+    /// Two nodes do not reach each other, though both reach the rest.
+    CutPair = "cut_pair",
+    /// The nodes fall into two parts that do not reach each other.
+    Split = "split",
+    /// A node is cut off and comes back, again and again.
+    Flap = "flap",
+    /// All links of a node end, and are made anew.
+    LinksLost = "links_lost",
+    /// A voter's disk is slow.
+    DiskSlow = "disk_slow",
+    /// A voter's disk refuses to write.
+    DiskFull = "disk_full",
+    /// A process is killed and comes back with an empty disk. Only a minority does.
+    DiskLost = "disk_lost",
+    /// A leader lets go.
+    Resign = "resign",
+    /// A leader lets go for an heir: a live one, one that is gone, or itself.
+    ResignTo = "resign_to",
+    /// A candidate is not well enough to lead, for a while.
+    Unfit = "unfit",
+    /// An operator ends a term.
+    Demote = "demote",
+    /// An operator ends a term, and keeps whoever led from winning for a while.
+    HoldOff = "hold_off",
+    /// An operator reserves the next term for a candidate.
+    Takeover = "takeover",
+    /// An operator reserves the next term for a name that nobody has.
+    TakeoverDead = "takeover_dead",
+    /// An operator makes a node vote.
+    AddVoter = "add_voter",
+    /// An operator lets a node vote no longer.
+    RemoveVoter = "remove_voter",
+}
+
+impl Kind {
+    /// How many there are.
+    pub const COUNT: usize = Self::ALL.len();
+}
+
+impl fmt::Display for Kind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.as_str())
+    }
+}
+
+/// Something that goes wrong at one instant, or from then on for a while.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Fault {
+    /// When it begins, in the world's time.
+    pub at: At,
+    /// What.
+    pub kind: Kind,
+    /// Which node, where it is one of them.
+    pub target: usize,
+    /// For how long, or by how much time.
+    pub span: Span,
+    /// How bad: a chance in a million, a span, a skew, a mask or a choice, as the kind needs it.
+    pub level: i64,
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Fault { kind, target, span, level, .. } = *self;
+        let millis = span / 1_000_000;
+        write!(f, "{kind} of {target} for {millis} ms, level {level}")
+    }
+}
