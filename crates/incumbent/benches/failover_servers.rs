@@ -6,6 +6,7 @@
 //! Promises: three real processes; the times of the signal or of the resignation and of the next
 //! leader's own word are read from one clock of the host.
 
+#[expect(dead_code, reason = "no benchmark uses all of it")]
 mod candidate;
 mod figures;
 

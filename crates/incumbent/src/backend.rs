@@ -25,6 +25,8 @@ use crate::election::Election;
 use crate::error::Error;
 use crate::health::{HealthRules, Monitor, Probe};
 use crate::history::Writer;
+#[cfg(feature = "peers")]
+use crate::peers::{Ballot, Node, Reach, Voters};
 use crate::store::office::{OrderRecord, TermRecord, Warrant};
 use crate::store::roster::Roster;
 use crate::store::{Manner, Store};
@@ -52,6 +54,8 @@ pub struct Backend {
     contest: Contest,
     /// How long a question and a write took when the store was opened.
     round_trip: (Duration, Option<Duration>),
+    #[cfg(feature = "peers")]
+    node: Option<Node>,
     pub(crate) driver: mpsc::UnboundedSender<Command>,
 }
 
@@ -114,6 +118,7 @@ impl Backend {
     async fn open_store(url: &str, config: &Config, create: bool) -> Result<Backend, Error> {
         let (target, protocol) = Target::with_protocol(url)?;
         let config = &config.agreeing_with(protocol)?;
+        let target = target.for_config(config)?;
         let (contest, me) = (config.contest()?, candidate(config)?);
         let manner = Manner { contends: create, single_writer: config.single_writer };
         let store = Store::open(target, me.clone(), &contest.timing, manner).await?;
@@ -132,8 +137,17 @@ impl Backend {
         let history = config.history.as_deref();
         let history = history.map(|path| Writer::open(path, me.clone())).transpose()?;
         let bell = store.bell(round_trip.0, timing.beat());
+        #[cfg(feature = "peers")]
+        let node = store.node();
         let driver = Driver::start(store, bell, me.clone(), timing.timeout(), history);
-        Ok(Backend { me, contest, round_trip, driver })
+        Ok(Backend {
+            me,
+            contest,
+            round_trip,
+            #[cfg(feature = "peers")]
+            node,
+            driver,
+        })
     }
 
     /// Who this process is.
@@ -304,6 +318,35 @@ impl Backend {
             },
         };
         self.ask(|done| Errand::Order { warrant, done }).await
+    }
+
+    /// Who of the voters can be reached at this moment, with `ring://` and `bully://`; nothing on a
+    /// database. Asks nobody, so that it is known even while too few are there.
+    #[cfg(feature = "peers")]
+    pub async fn reach(&self) -> Option<Reach> {
+        self.node.as_ref()?.reach().await
+    }
+
+    /// Who votes, with `ring://` and `bully://`.
+    #[cfg(feature = "peers")]
+    pub async fn voters(&self) -> Result<Voters, Error> {
+        self.ask(|done| Errand::Voters { ballot: Ballot::Look, done }).await
+    }
+
+    /// Adds a voter: a process that takes part under an address that stays. `who` is its number, its
+    /// address or its name. Voters are changed one at a time, and a change that somebody left half
+    /// done is completed first.
+    #[cfg(feature = "peers")]
+    pub async fn add_voter(&self, who: &str) -> Result<Voters, Error> {
+        let ballot = Ballot::Add(who.to_owned());
+        self.ask(|done| Errand::Voters { ballot, done }).await
+    }
+
+    /// Removes a voter, whether it lives or not. Those who stay must be able to form a majority.
+    #[cfg(feature = "peers")]
+    pub async fn remove_voter(&self, who: &str) -> Result<Voters, Error> {
+        let ballot = Ballot::Remove(who.to_owned());
+        self.ask(|done| Errand::Voters { ballot, done }).await
     }
 
     /// How many statements this process has run on the store for its elections.

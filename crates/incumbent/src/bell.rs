@@ -47,6 +47,9 @@ pub(crate) enum Bell {
     Folder(listener::Listener),
     /// From a task that listens at a server.
     Server { rings: mpsc::Receiver<Ring>, task: JoinHandle<()> },
+    /// From peers.
+    #[cfg(feature = "peers")]
+    Peers(mpsc::Receiver<Ring>),
     /// From a clock.
     Clock(tokio::time::Interval),
 }
@@ -78,6 +81,11 @@ impl Bell {
                 Ring::Changed
             }
             Bell::Server { rings, .. } => match rings.recv().await {
+                Some(ring) => ring,
+                None => std::future::pending().await,
+            },
+            #[cfg(feature = "peers")]
+            Bell::Peers(rings) => match rings.recv().await {
                 Some(ring) => ring,
                 None => std::future::pending().await,
             },

@@ -4,6 +4,8 @@
 //! Promises: what is not set follows from the lease in fixed proportions, and everything is checked
 //! together before anything is opened.
 
+#[cfg(feature = "peers")]
+mod peers;
 mod preferences;
 
 use std::path::PathBuf;
@@ -19,6 +21,10 @@ use crate::contest::{Contest, Protocol};
 use crate::error::Error;
 use crate::url::Target;
 
+#[cfg(feature = "peers")]
+pub(crate) use peers::PeersConfig;
+#[cfg(feature = "peers")]
+pub use peers::Secret;
 pub use preferences::DEFAULT_DRAIN;
 
 /// The lease that is used unless another one is set.
@@ -60,6 +66,8 @@ pub struct Config {
     policy: Policy,
     drain: Option<Duration>,
     roll_every: Option<Duration>,
+    #[cfg(feature = "peers")]
+    pub(crate) peers: PeersConfig,
     pub(crate) single_writer: bool,
     pub(crate) history: Option<PathBuf>,
 }
@@ -205,10 +213,19 @@ impl Config {
     /// How a candidate with these settings takes part.
     pub(crate) fn contest(&self) -> Result<Contest, Error> {
         check_profile(&self.profile)?;
-        if self.protocol.unwrap_or_default() == Protocol::Lease {
+        if self.protocol.unwrap_or_default() != Protocol::Rounds {
             if let Some(setting) = self.of_rounds() {
-                let problem = "it is for the protocol rounds only: set that too".to_owned();
-                return Err(Error::Setting { setting, problem });
+                let of_peers = self.protocol.is_some_and(Protocol::is_of_peers);
+                let problem = if of_peers {
+                    "it is for the protocol rounds, which peers do not hold"
+                } else {
+                    "it is for the protocol rounds only: set that too"
+                };
+                return Err(Error::Setting { setting, problem: problem.to_owned() });
+            }
+            if self.protocol.is_some_and(Protocol::is_of_peers) && self.expiry != Expiry::Observed {
+                let problem = "peers have no clock in common: it is always observed".to_owned();
+                return Err(Error::Setting { setting: "expiry", problem });
             }
             let timing = self.lease_timing()?;
             let stance = self.stance(timing.rules().lease())?;
@@ -232,6 +249,11 @@ impl Config {
             return Err(Error::Setting { setting: "beat", problem });
         }
         Ok(Contest { timing, rounds: Some(pacing), stance: self.stance(lease)? })
+    }
+
+    /// The protocol that was set, if one was.
+    pub(crate) const fn protocol_set(&self) -> Option<Protocol> {
+        self.protocol
     }
 
     /// A setting that only elections with a roster have, if one was set.

@@ -24,14 +24,29 @@ pub enum Protocol {
     /// Registers and a roster: every candidate beats once a round, the lowest in line leads, and the
     /// round time adapts to how many keep up.
     Rounds,
+    /// Peers pick one of them by a message that goes round a ring, and a majority of them grants it
+    /// the term. Needs no database.
+    Ring,
+    /// Peers pick the highest of them that answers, and a majority of them grants it the term. Needs
+    /// no database.
+    Bully,
 }
 
 impl Protocol {
+    const ALL: [Protocol; 4] = [Protocol::Lease, Protocol::Rounds, Protocol::Ring, Protocol::Bully];
+
+    /// Whether peers hold elections by it, and not a database.
+    pub const fn is_of_peers(self) -> bool {
+        matches!(self, Protocol::Ring | Protocol::Bully)
+    }
+
     /// The word used in URLs, settings and the store.
     pub const fn as_str(self) -> &'static str {
         match self {
             Protocol::Lease => "lease",
             Protocol::Rounds => "rounds",
+            Protocol::Ring => "ring",
+            Protocol::Bully => "bully",
         }
     }
 }
@@ -40,13 +55,11 @@ impl FromStr for Protocol {
     type Err = Error;
 
     fn from_str(word: &str) -> Result<Self, Error> {
-        [Protocol::Lease, Protocol::Rounds]
-            .into_iter()
-            .find(|protocol| protocol.as_str() == word)
-            .ok_or_else(|| {
-                let problem = format!("{word:?} is none: use \"lease\" or \"rounds\"");
-                Error::Setting { setting: "protocol", problem }
-            })
+        Protocol::ALL.into_iter().find(|protocol| protocol.as_str() == word).ok_or_else(|| {
+            let problem =
+                format!("{word:?} is none: use \"lease\", \"rounds\", \"ring\" or \"bully\"");
+            Error::Setting { setting: "protocol", problem }
+        })
     }
 }
 

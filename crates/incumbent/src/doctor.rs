@@ -61,7 +61,8 @@ impl Doctor {
     /// Examines what a URL names, for candidates with these settings. Takes one or two seconds.
     pub async fn examine(url: &str, config: &Config) -> Result<Checkup, Error> {
         let (target, protocol) = Target::with_protocol(url)?;
-        let timing = config.agreeing_with(protocol)?.timing()?;
+        let config = &config.agreeing_with(protocol)?;
+        let (target, timing) = (target.for_config(config)?, config.timing()?);
         #[cfg(any(feature = "postgres", feature = "mysql"))]
         let manner = Manner { contends: true, single_writer: config.single_writer };
         match target {
@@ -76,6 +77,8 @@ impl Doctor {
                 let manner = Manner { single_writer, ..manner };
                 server::examine::<My>(&options, timing, manner).await
             }
+            #[cfg(feature = "peers")]
+            Target::Peers(place) => crate::peers::examine(&place, &timing).await,
         }
     }
 }

@@ -10,6 +10,8 @@
 pub(crate) mod command;
 mod desk;
 pub(crate) mod handover;
+#[cfg_attr(not(feature = "peers"), path = "driver/nobody.rs")]
+mod nominated;
 mod roller;
 mod seat;
 mod work;
@@ -25,6 +27,7 @@ use tokio::sync::{mpsc, oneshot};
 use tracing::warn;
 
 pub(crate) use self::command::{Command, Errand};
+use self::nominated::Nominations;
 use self::roller::Roller;
 use self::seat::{Seat, Surroundings};
 use self::work::{Finished, Heard, Running, finish, run_errand, run_roll, run_round};
@@ -65,6 +68,8 @@ pub(crate) struct Driver {
     monitor: Option<Monitor>,
     lock: SharedLock,
     bell: Bell,
+    /// Where it is for peers to say who bids: how they say so.
+    nominations: Option<Nominations>,
     jumps: JumpDetector,
     trouble: bool,
     /// Whether the last piece of work was a round.
@@ -77,7 +82,7 @@ pub(crate) struct Driver {
 impl Driver {
     /// Starts the task; it ends when the last handle is gone or when it is told to close.
     pub(crate) fn start(
-        store: Store,
+        mut store: Store,
         bell: Bell,
         me: CandidateId,
         default_timeout: Duration,
@@ -93,6 +98,7 @@ impl Driver {
             seats: BTreeMap::new(),
             lock: store.shared_lock(),
             bell,
+            nominations: nominated::of(&mut store),
             idle: Some(store),
             running: None,
             due: Vec::new(),
@@ -123,6 +129,10 @@ impl Driver {
                 command = self.commands.recv(), if !self.deserted => self.obey(command),
                 ring = self.bell.rung() => self.rung(ring),
                 fitness = examined(&mut self.monitor) => self.examined(&fitness),
+                heard = nominated::next(&mut self.nominations) => {
+                    let now = clock::now();
+                    self.seat(&heard.election, |seat| seat.nominated(now, heard.mine));
+                }
                 () = sleep(wake) => {}
             }
         }
@@ -163,6 +173,9 @@ impl Driver {
                 seat.handle(now, Input::Wake);
             }
             seat.settle(now, &mut around);
+            if let Some(nominations) = &self.nominations {
+                seat.caucus(now, nominations);
+            }
             if seat.has_news() {
                 self.roller.hurry(now, seat.roll_every());
             }
@@ -350,6 +363,9 @@ impl Driver {
             .seats
             .entry(election.clone())
             .or_insert_with(|| Seat::new(election, self.me.clone(), contest.clone(), now));
+        if let Some(nominations) = &self.nominations {
+            seat.awaits_nomination(now, nominations);
+        }
         seat.fit(now, self.unfit.clone());
         if seat.contest == *contest {
             Ok(())

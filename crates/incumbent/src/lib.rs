@@ -94,17 +94,19 @@
 //! | `postgres`, `mysql` | what they do not |
 
 #![cfg_attr(
-    not(all(feature = "sqlite", feature = "postgres", feature = "mysql")),
+    not(all(feature = "sqlite", feature = "postgres", feature = "mysql", feature = "peers")),
     allow(
         dead_code,
         unused_imports,
         unused_variables,
+        clippy::unnecessary_wraps,
+        clippy::unused_async,
         reason = "fewer backends use less of what they share"
     )
 )]
 
-#[cfg(not(any(feature = "sqlite", feature = "postgres", feature = "mysql")))]
-compile_error!("enable at least one of the features `sqlite`, `postgres` and `mysql`");
+#[cfg(not(any(feature = "sqlite", feature = "postgres", feature = "mysql", feature = "peers")))]
+compile_error!("enable at least one of the features `sqlite`, `postgres`, `mysql` and `peers`");
 
 mod backend;
 mod bell;
@@ -118,6 +120,7 @@ mod driver;
 mod election;
 mod error;
 mod fence;
+#[cfg(any(feature = "sqlite", feature = "postgres", feature = "mysql"))]
 mod fenced;
 pub mod health;
 mod history;
@@ -127,6 +130,8 @@ pub mod metrics;
 #[cfg(feature = "mysql")]
 mod mysql;
 mod observe;
+#[cfg(feature = "peers")]
+mod peers;
 #[cfg(feature = "postgres")]
 mod postgres;
 mod pulse;
@@ -140,6 +145,7 @@ mod store;
 mod url;
 
 /// The database driver whose pools and connections this library takes.
+#[cfg(any(feature = "sqlite", feature = "postgres", feature = "mysql"))]
 pub use sqlx;
 
 pub use incumbent_protocol::candidacy::Rank;
@@ -160,6 +166,8 @@ pub use incumbent_protocol::time::StoreTime;
 
 pub use self::backend::{Backend, Status};
 pub use self::clock::lease_clock_nanos;
+#[cfg(feature = "peers")]
+pub use self::config::Secret;
 pub use self::config::{Config, DEFAULT_DRAIN, DEFAULT_LEASE, DEFAULT_ROUND_LIMIT};
 pub use self::contest::Protocol;
 pub use self::doctor::Doctor;
@@ -171,9 +179,12 @@ pub use self::driver::handover::Handover;
 pub use self::election::Election;
 pub use self::error::{Effect, Error, Retry};
 pub use self::fence::{Fence, FenceError};
+#[cfg(any(feature = "sqlite", feature = "postgres", feature = "mysql"))]
 pub use self::fenced::{Fenced, Fencing};
 pub use self::leadership::Leadership;
 pub use self::observe::{Change, Changes};
+#[cfg(feature = "peers")]
+pub use self::peers::{Reach, VoterStatus, Voters};
 pub use self::pulse::Pulse;
 pub use self::schema::{Applied, Schema};
 pub use self::store::office::{OrderRecord, TermRecord};

@@ -38,7 +38,15 @@ pub struct Applied {
 impl Schema {
     /// The schema for whatever this URL names. Nothing is opened.
     pub fn of(url: &str) -> Result<Schema, Error> {
-        Target::parse(url).map(Schema)
+        match Target::parse(url)? {
+            #[cfg(feature = "peers")]
+            Target::Peers(_) => {
+                let problem = "peers keep no tables: there is nothing to apply".to_owned();
+                Err(Error::Setting { setting: "schema", problem })
+            }
+            #[cfg(any(feature = "sqlite", feature = "postgres", feature = "mysql"))]
+            target => Ok(Schema(target)),
+        }
     }
 
     /// The statements that make the tables, for people who want to see or run them first.
@@ -50,6 +58,8 @@ impl Schema {
             Target::Postgres(_) => server::schema::sql::<Pg>(),
             #[cfg(feature = "mysql")]
             Target::Mysql { .. } => server::schema::sql::<My>(),
+            #[cfg(feature = "peers")]
+            Target::Peers(_) => String::new(),
         }
     }
 
@@ -79,6 +89,8 @@ impl Schema {
                 let user = format!("'{name}'@'{host}'");
                 Ok(include_str!("mysql/grants.sql").replace("{user}", &user))
             }
+            #[cfg(feature = "peers")]
+            Target::Peers(_) => Err(refuse("peers have no users: whoever knows the secret is one")),
         }
     }
 
@@ -104,6 +116,8 @@ impl Schema {
             Target::Postgres(options) => server::schema::make::<Pg>(&options).await,
             #[cfg(feature = "mysql")]
             Target::Mysql { options, .. } => server::schema::make::<My>(&options).await,
+            #[cfg(feature = "peers")]
+            Target::Peers(_) => Ok(Applied { from: None, to: 0 }),
         }
     }
 }

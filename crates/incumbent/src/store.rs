@@ -35,6 +35,8 @@ use crate::error::Error;
 use crate::lock::SharedLock;
 #[cfg(feature = "mysql")]
 use crate::mysql;
+#[cfg(feature = "peers")]
+use crate::peers;
 #[cfg(feature = "postgres")]
 use crate::postgres;
 #[cfg(feature = "sqlite")]
@@ -50,6 +52,8 @@ pub(crate) enum Store {
     Postgres(postgres::Store),
     #[cfg(feature = "mysql")]
     Mysql(mysql::Store),
+    #[cfg(feature = "peers")]
+    Peers(peers::Store),
 }
 
 /// What a store is opened for.
@@ -71,6 +75,8 @@ macro_rules! each {
             Store::Postgres($it) => $do,
             #[cfg(feature = "mysql")]
             Store::Mysql($it) => $do,
+            #[cfg(feature = "peers")]
+            Store::Peers($it) => $do,
         }
     };
 }
@@ -99,6 +105,11 @@ impl Store {
                 let manner = Manner { single_writer, ..manner };
                 mysql::Store::open(*options, me, timing, manner).await.map(Store::Mysql)
             }
+            #[cfg(feature = "peers")]
+            Target::Peers(place) => {
+                let store = peers::open(&place, me, timing, manner.contends).await?;
+                Ok(Store::Peers(store))
+            }
         }
     }
 
@@ -108,8 +119,28 @@ impl Store {
     }
 
     /// What wakes this process when something changed. `round_trip` is what a question costs.
-    pub(crate) fn bell(&self, round_trip: Duration, beat: Duration) -> Bell {
+    pub(crate) fn bell(&mut self, round_trip: Duration, beat: Duration) -> Bell {
         each!(self, store => store.bell(round_trip, beat))
+    }
+
+    /// This process among its peers, where there are any.
+    #[cfg(feature = "peers")]
+    pub(crate) fn node(&self) -> Option<peers::Node> {
+        match self {
+            Store::Peers(store) => Some(store.node().clone()),
+            #[cfg(any(feature = "sqlite", feature = "postgres", feature = "mysql"))]
+            _ => None,
+        }
+    }
+
+    /// How the driver learns whether its candidates are to bid, where that is for peers to say.
+    #[cfg(feature = "peers")]
+    pub(crate) fn nominations(&mut self) -> Option<peers::Nominations> {
+        match self {
+            Store::Peers(store) => store.nominations(),
+            #[cfg(any(feature = "sqlite", feature = "postgres", feature = "mysql"))]
+            _ => None,
+        }
     }
 
     /// The lock of this process, for whoever must hold it as long as a leadership lives. Never taken
@@ -118,7 +149,7 @@ impl Store {
         match self {
             #[cfg(feature = "sqlite")]
             Store::Sqlite(store) => store.shared_lock(),
-            #[cfg(any(feature = "postgres", feature = "mysql"))]
+            #[cfg(any(feature = "postgres", feature = "mysql", feature = "peers"))]
             _ => SharedLock::default(),
         }
     }
@@ -177,6 +208,22 @@ impl Store {
         most: u32,
     ) -> Result<Vec<OrderRecord>, Error> {
         each!(self, store => store.orders(election, most).await)
+    }
+
+    /// Looks who votes, or changes it, where peers do.
+    #[cfg(feature = "peers")]
+    pub(crate) fn voters(
+        &self,
+        ballot: peers::Ballot,
+    ) -> Result<impl Future<Output = Result<peers::Voters, Error>> + Send + 'static, Error> {
+        match self {
+            Store::Peers(store) => Ok(store.voters(ballot)),
+            #[cfg(any(feature = "sqlite", feature = "postgres", feature = "mysql"))]
+            _ => {
+                let problem = "a database has none: voters are for ring:// and bully://".to_owned();
+                Err(Error::Setting { setting: "voter", problem })
+            }
+        }
     }
 
     /// Statements run so far.

@@ -9,8 +9,11 @@ use std::path::{Path, PathBuf};
 #[cfg(any(feature = "postgres", feature = "mysql"))]
 use std::str::FromStr;
 
+use crate::config::Config;
 use crate::contest::Protocol;
 use crate::error::Error;
+#[cfg(feature = "peers")]
+use crate::peers::place::{Place, Scheme};
 #[cfg(any(feature = "postgres", feature = "mysql"))]
 use crate::server::dialect::Dialect;
 
@@ -26,10 +29,14 @@ pub(crate) enum Target {
     /// A database of a MySQL or MariaDB server.
     #[cfg(feature = "mysql")]
     Mysql { options: Box<sqlx::mysql::MySqlConnectOptions>, single_writer: bool },
+    /// A quorum of peers.
+    #[cfg(feature = "peers")]
+    Peers(Box<Place>),
 }
 
 const KNOWN: &str = "use sqlite:///absolute/path.db, sqlite:relative/path.db, a plain path that ends in .db, \
-    postgres://user:password@host/database or mysql://user:password@host/database";
+    postgres://user:password@host/database, mysql://user:password@host/database, or without a database \
+    ring://host1:7600,host2:7600,host3:7600 or bully://host1:7600,host2:7600,host3:7600";
 
 /// What may stand behind the question mark of a PostgreSQL URL.
 #[cfg(feature = "postgres")]
@@ -43,6 +50,14 @@ const MYSQL: [&str; 6] = ["ssl-mode", "ssl-ca", "ssl-cert", "ssl-key", "socket",
 impl Target {
     /// What a URL names, and by which protocol elections are held there, if it says so.
     pub(crate) fn with_protocol(url: &str) -> Result<(Target, Option<Protocol>), Error> {
+        for protocol in [Protocol::Ring, Protocol::Bully] {
+            if let Some(rest) = url.strip_prefix(protocol.as_str())
+                && let Some(rest) = rest.strip_prefix(':')
+            {
+                let wrong = |problem| Error::Url { url: redacted(url), problem };
+                return Ok((peers(protocol, rest).map_err(wrong)?, Some(protocol)));
+            }
+        }
         let Some((bare, options)) = url.rsplit_once('?') else {
             return Ok((Target::parse_bare(url)?, None));
         };
@@ -61,6 +76,25 @@ impl Target {
         let rest = theirs.join("&");
         let url = if rest.is_empty() { bare.to_owned() } else { format!("{bare}?{rest}") };
         Ok((Target::parse_bare(&url)?, Some(protocol)))
+    }
+
+    /// The target together with what settings say about it, if they fit together.
+    pub(crate) fn for_config(self, config: &Config) -> Result<Target, Error> {
+        match self {
+            #[cfg(feature = "peers")]
+            Target::Peers(place) => Ok(Target::Peers(Box::new(config.peers.applied(*place)))),
+            #[cfg(any(feature = "sqlite", feature = "postgres", feature = "mysql"))]
+            target => match config.protocol_set().filter(|protocol| protocol.is_of_peers()) {
+                Some(protocol) => {
+                    let word = protocol.as_str();
+                    let problem = format!(
+                        "peers hold elections by {word}: use {word}://host1:7600,host2:7600,host3:7600"
+                    );
+                    Err(Error::Setting { setting: "protocol", problem })
+                }
+                None => Ok(target),
+            },
+        }
     }
 
     /// What a URL names.
@@ -103,6 +137,8 @@ impl fmt::Debug for Target {
             Target::Postgres(options) => crate::postgres::Pg::place(options),
             #[cfg(feature = "mysql")]
             Target::Mysql { options, .. } => crate::mysql::My::place(options),
+            #[cfg(feature = "peers")]
+            Target::Peers(place) => place.to_string(),
         };
         f.debug_tuple("Target").field(&place).finish()
     }
@@ -197,6 +233,17 @@ fn mysql(rest: &str) -> Result<Target, String> {
 #[cfg(not(feature = "mysql"))]
 fn mysql(_rest: &str) -> Result<Target, String> {
     Err("this program was built without MySQL: enable the feature `mysql`".to_owned())
+}
+
+#[cfg(feature = "peers")]
+fn peers(protocol: Protocol, rest: &str) -> Result<Target, String> {
+    let scheme = if protocol == Protocol::Ring { Scheme::Ring } else { Scheme::Bully };
+    Place::parse(scheme, rest).map(|place| Target::Peers(Box::new(place)))
+}
+
+#[cfg(not(feature = "peers"))]
+fn peers(_protocol: Protocol, _rest: &str) -> Result<Target, String> {
+    Err("this program was built without peers: enable the feature `peers`".to_owned())
 }
 
 /// The driver would only log what it does not know.

@@ -32,6 +32,7 @@
 //! # Layout
 //! - `postgres`, `cluster`, `standby`, `mariadb`, `galera`, `pgbouncer`: the servers
 //! - `proxy`, `link`: faults of the network between a client and any of them
+//! - `mesh`: faults of the network among peers
 //! - `shared`: one server for all tests of a process
 //! - `daemon`, `folder`, `guardian`, `disk`: a running server; its folder; who cleans up; a disk that
 //!   can be full
@@ -48,6 +49,7 @@ mod galera;
 mod guardian;
 mod link;
 mod mariadb;
+mod mesh;
 mod patience;
 mod pgbouncer;
 mod port;
@@ -63,8 +65,10 @@ mod user;
 pub use database::Database;
 pub use galera::Galera;
 pub use mariadb::{MariaDb, MariaDbOptions};
+pub use mesh::Mesh;
 pub use patience::{PATIENCE, soon, until};
 pub use pgbouncer::{PgBouncer, PoolMode};
+pub use port::free as free_port;
 pub use postgres::{Postgres, PostgresOptions};
 pub use proxy::{Proxy, Way};
 pub use shared::{shared_mariadb, shared_postgres};

@@ -27,7 +27,7 @@ static GIVEN: Mutex<BTreeSet<u16>> = Mutex::new(BTreeSet::new());
 
 /// A port that was free a moment ago. Somebody may take it before it is used, so a start that fails
 /// for that reason is to be repeated with another.
-pub(crate) fn free() -> anyhow::Result<u16> {
+pub fn free() -> anyhow::Result<u16> {
     let end = range_start();
     if end > LOWEST {
         for _ in 0..ATTEMPTS {

@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use anyhow::Context as _;
 use incumbent::{Backend, Config, Election, lease_clock_nanos};
-use rustix::process::{Signal, set_parent_process_death_signal};
+use rustix::process::{Pid, Signal, kill_process, set_parent_process_death_signal};
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 
 const ROLE: &str = "INCUMBENT_BENCH_CANDIDATE";
@@ -30,6 +30,8 @@ pub(crate) struct Word {
 /// Everyone who contends.
 pub(crate) struct Company {
     url: String,
+    /// The default one if there is none.
+    lease: Option<Duration>,
     members: BTreeMap<usize, (Child, ChildStdin)>,
     joined: usize,
     words: Receiver<Word>,
@@ -42,7 +44,13 @@ impl Company {
     pub(crate) fn new(url: &str) -> Company {
         let (mouth, words) = channel();
         let (members, joined, waiting) = (BTreeMap::new(), 0, Vec::new());
-        Company { url: url.to_owned(), members, joined, words, mouth, waiting }
+        Company { url: url.to_owned(), lease: None, members, joined, words, mouth, waiting }
+    }
+
+    /// The same company with another lease.
+    pub(crate) fn with_lease(mut self, lease: Duration) -> Company {
+        self.lease = Some(lease);
+        self
     }
 
     /// Starts one more.
@@ -50,7 +58,8 @@ impl Company {
         let number = self.joined;
         self.joined += 1;
         let mut command = Command::new(std::env::current_exe()?);
-        command.env(ROLE, format!("{number}\n{}", self.url));
+        let lease = self.lease.unwrap_or_default().as_millis();
+        command.env(ROLE, format!("{number}\n{lease}\n{}", self.url));
         let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()?;
         let ears = child.stdin.take().context("no pipe")?;
         let lines = BufReader::new(child.stdout.take().context("no pipe")?).lines();
@@ -95,6 +104,13 @@ impl Company {
         Ok(writeln!(ears, "{order}")?)
     }
 
+    /// Has it stand still.
+    pub(crate) fn stop(&self, number: usize) -> anyhow::Result<()> {
+        let (child, _) = self.members.get(&number).context("it is gone")?;
+        let pid = Pid::from_raw(i32::try_from(child.id())?).context("no process")?;
+        Ok(kill_process(pid, Signal::STOP)?)
+    }
+
     /// Kills it, and waits until it is dead.
     pub(crate) fn kill(&mut self, number: usize) -> anyhow::Result<()> {
         let (mut child, _) = self.members.remove(&number).context("it is gone")?;
@@ -126,9 +142,14 @@ impl Candidate {
             return Ok(());
         };
         set_parent_process_death_signal(Some(Signal::KILL))?;
-        let (number, url) = role.split_once('\n').context("an odd role")?;
+        let mut words = role.splitn(3, '\n');
+        let mut word = || words.next().context("an odd role");
+        let (number, lease, url) = (word()?, Duration::from_millis(word()?.parse()?), word()?);
         tokio::runtime::Runtime::new()?.block_on(async {
-            let config = Config::new().name(format!("candidate-{number}"));
+            let mut config = Config::new().name(format!("candidate-{number}"));
+            if !lease.is_zero() {
+                config = config.lease(lease);
+            }
             let election = Backend::open_with(url, &config).await?.election("failover").await?;
             let (ear, orders) = unbounded_channel();
             std::thread::spawn(move || {

@@ -3,6 +3,8 @@
 //! Assumes: the findings are complete.
 //! Promises: nothing is promised where anything was refused; no promise is without its condition.
 
+use std::collections::BTreeMap;
+
 use incumbent_protocol::rules::{Expiry, Timing};
 use serde::Serialize;
 
@@ -40,6 +42,8 @@ pub(crate) struct Conditions {
     pub(crate) lease: Vec<String>,
     pub(crate) token: Vec<String>,
     pub(crate) transaction: Vec<String>,
+    /// Promises that this kind of store does not give at all, and why.
+    pub(crate) never: BTreeMap<&'static str, String>,
 }
 
 impl Conditions {
@@ -57,7 +61,9 @@ impl Conditions {
             .map(|it| it.probe)
             .collect();
         let promise = |name, says, always: Vec<String>, more: &[String]| {
-            let (given, condition) = if refused.is_empty() {
+            let (given, condition) = if let Some(why) = self.never.get(name) {
+                (Given::No, why.clone())
+            } else if refused.is_empty() {
                 (Given::If, [always, more.to_vec()].concat().join("; "))
             } else {
                 (

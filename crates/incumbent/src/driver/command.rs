@@ -17,6 +17,8 @@ use crate::error::Error;
 use crate::health::Monitor;
 use crate::leadership::Leadership;
 use crate::observe::Feed;
+#[cfg(feature = "peers")]
+use crate::peers::{Ballot, Voters};
 use crate::pulse::Pulse;
 use crate::store::office::{OrderRecord, TermRecord, Warrant};
 use crate::store::roster::Roster;
@@ -69,6 +71,9 @@ pub(crate) enum Errand {
     Orders { election: ElectionName, most: u32, done: Reply<Vec<OrderRecord>> },
     /// Carry out an order.
     Order { warrant: Warrant, done: Reply<Decree> },
+    /// Show or change who votes.
+    #[cfg(feature = "peers")]
+    Voters { ballot: Ballot, done: Reply<Voters> },
     /// Count the statements that were run so far.
     Statements { done: Reply<u64> },
 }

@@ -202,15 +202,26 @@ impl Desk {
         let since = *self.outranks_since.get_or_insert(now);
         let Heard { snapshot, .. } = self.heard.as_ref()?;
         let record = snapshot.record.as_ref()?;
-        let asked = snapshot.controls.transfer_of(record.term).is_some();
         let young = snapshot.now.since(record.since) < preempt.hold_down;
-        if asked || young || now.since(since) < preempt.after {
+        if young || now.since(since) < preempt.after {
             return None;
         }
+        let asks = self.asks("is preferred")?;
         self.outranks_since = None;
+        Some(asks)
+    }
+
+    /// The order to ask whoever leads to hand over to this process, unless somebody asked already.
+    pub(super) fn asks(&self, why: &str) -> Option<(Order, Papers)> {
+        self.leader().filter(|leader| **leader != self.me)?;
+        let Heard { snapshot, .. } = self.heard.as_ref()?;
+        let term = snapshot.record.as_ref()?.term;
+        if snapshot.controls.transfer_of(term).is_some() {
+            return None;
+        }
         let order = Order::Transfer { to: self.me.name.clone(), drain: self.stance.drain };
-        let (actor, reason) = (POLICY.to_owned(), Some(format!("{} is preferred", self.me.name)));
-        Some((order, Papers { term: Some(record.term), actor, reason, roll: None }))
+        let (actor, reason) = (POLICY.to_owned(), Some(format!("{} {why}", self.me.name)));
+        Some((order, Papers { term: Some(term), actor, reason, roll: None }))
     }
 
     fn leader(&self) -> Option<&CandidateId> {

@@ -14,6 +14,7 @@ use incumbent_protocol::history::Event;
 use incumbent_protocol::identity::{CandidateId, CandidateName, ElectionName};
 use incumbent_protocol::lease::order::{Order, Papers};
 use incumbent_protocol::lease::request::Opening;
+use incumbent_protocol::lease::request::Refusal;
 use incumbent_protocol::lease::row::{Leader, Snapshot};
 use incumbent_protocol::protocol::Protocol;
 use incumbent_protocol::roll::{Peer, Presence};
@@ -28,6 +29,7 @@ use tracing::{info, warn};
 use super::command::{Command, Reply};
 use super::desk::Desk;
 use super::handover::{Handover, UnderWay};
+use super::nominated::Nominated;
 use crate::cell::Cell;
 use crate::clock;
 use crate::contest::Contest;
@@ -67,6 +69,8 @@ pub(super) struct Seat {
     resigning: Vec<oneshot::Sender<()>>,
     /// Who asked for a hand-over and waits for its end.
     handing_over: Vec<oneshot::Sender<()>>,
+    /// Where it is for peers to say who bids.
+    pub(super) nomination: Option<Nominated>,
 }
 
 impl Seat {
@@ -102,6 +106,7 @@ impl Seat {
             sure: true,
             resigning: Vec::new(),
             handing_over: Vec::new(),
+            nomination: None,
         }
     }
 
@@ -159,6 +164,9 @@ impl Seat {
         let Some((peers, snapshot)) = heard else {
             return self.desk.unheard();
         };
+        if let Some(refusal) = self.refusal(&snapshot) {
+            self.reject(&refusal);
+        }
         for who in self.desk.hear(peers, snapshot) {
             warn!(election = %self.election, %who, "another live process has this candidate's name");
             self.tell(&Change::Twin { who });
@@ -179,13 +187,18 @@ impl Seat {
         if self.cell.is_none() && !self.winners.is_empty() {
             let timing = self.candidacy.timing();
             let step = timing.beat() + timing.timeout();
-            let deference = self.desk.deference(step);
-            self.candidacy.handle(now, Input::Defer(deference));
+            if self.nomination.is_none() {
+                let deference = self.desk.deference(step);
+                self.candidacy.handle(now, Input::Defer(deference));
+            }
             let ahead = self.candidacy.rank(now).and_then(|rank| rank.ahead);
             if self.desk.steps_back(ahead) {
                 self.candidacy.handle(now, Input::StepBack);
             }
             self.orders.extend(self.desk.preempts(now));
+            if self.asks_for_its_place() {
+                self.orders.extend(self.desk.asks("has a higher number"));
+            }
         }
     }
 
@@ -258,6 +271,11 @@ impl Seat {
         self.tell(&Change::Obstacle { why: obstacle });
     }
 
+    #[cfg(feature = "peers")]
+    pub(super) const fn candidacy(&self) -> &Candidacy {
+        &self.candidacy
+    }
+
     pub(super) fn leads(&self) -> bool {
         self.cell.is_some()
     }
@@ -317,6 +335,13 @@ impl Seat {
         }
     }
 
+    /// Tells them that the election is held in another way.
+    fn reject(&mut self, refusal: &Refusal) {
+        for winner in self.winners.drain(..) {
+            let _ = winner.send(Err(Error::Refused(refusal.clone())));
+        }
+    }
+
     pub(super) fn tell(&mut self, change: &Change) {
         self.report.change(change);
         for feed in &self.feeds {
@@ -365,11 +390,7 @@ impl Seat {
                 Notice::Unsure { term } => self.unsure(term, around),
                 Notice::Lost { term, reason } => self.lost(term, reason, around),
                 Notice::Leader(leader) => self.saw(leader, around),
-                Notice::Rejected(refusal) => {
-                    for winner in self.winners.drain(..) {
-                        let _ = winner.send(Err(Error::Refused(refusal.clone())));
-                    }
-                }
+                Notice::Rejected(refusal) => self.reject(&refusal),
                 Notice::WentBack(refusal) => {
                     self.tell(&Change::WentBack { problem: refusal.to_string() });
                 }

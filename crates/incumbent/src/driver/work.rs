@@ -22,6 +22,10 @@ use crate::store::Store;
 use crate::store::arbiter::{Rolls, Snapshots};
 use crate::store::round::{Answer, Ask};
 
+/// How long a change of the voters may take: every election is written anew.
+#[cfg(feature = "peers")]
+const VOTERS_PATIENCE: Duration = Duration::from_secs(30);
+
 /// What came back from the store, together with the store.
 pub(super) struct Finished {
     pub(super) store: Store,
@@ -79,6 +83,16 @@ pub(super) async fn run_errand(mut store: Store, errand: Errand, limit: Duration
         }
         Errand::Order { warrant, done } => {
             let _ = done.send(within(limit, store.carry_out(&warrant)).await);
+        }
+        #[cfg(feature = "peers")]
+        Errand::Voters { ballot, done } => {
+            match store.voters(ballot) {
+                // It may take long, and leases must not wait for it.
+                Ok(work) => drop(tokio::spawn(async move {
+                    let _ = done.send(within(VOTERS_PATIENCE, work).await);
+                })),
+                Err(error) => drop(done.send(Err(error))),
+            }
         }
         Errand::Statements { done } => {
             let _ = done.send(Ok(store.statements()));

@@ -12,11 +12,11 @@ use std::time::Duration;
 
 use incumbent::{Backend, Config, Election, Error, Protocol, Schema};
 use incumbent_sim::check::audit;
-use incumbent_testbed::{Database, Proxy};
+use incumbent_testbed::{Database, Proxy, free_port};
 use tempfile::TempDir;
 
 use crate::host::Host;
-use crate::support::{BILLING, LONG};
+use crate::support::{BILLING, LONG, close_all, contend, until};
 use crate::users::Users;
 
 /// What elections are agreed on.
@@ -31,6 +31,10 @@ pub(crate) enum Kind {
     MariaDb,
     MariaDbPool,
     Galera,
+    /// Three voters of this process, which pick by a ring.
+    Ring,
+    /// The same, where the highest is picked.
+    Bully,
 }
 
 impl Kind {
@@ -41,6 +45,11 @@ impl Kind {
 
     pub(crate) const fn is_file(self) -> bool {
         matches!(self, Kind::Sqlite | Kind::SqlitePool)
+    }
+
+    /// Whether elections are kept by processes, and not by a database.
+    const fn is_peers(self) -> bool {
+        matches!(self, Kind::Ring | Kind::Bully)
     }
 
     pub(crate) const fn is_postgres(self) -> bool {
@@ -59,6 +68,10 @@ pub(crate) struct Ground {
     /// As its server knows it, if there is one.
     database: Option<Database>,
     address: Option<SocketAddr>,
+    /// Where elections are kept by processes: those who vote. They contend in nothing.
+    voters: Vec<Backend>,
+    /// Where those keep their promises, for as long as the ground is there.
+    _promises: Option<TempDir>,
     folder: TempDir,
     histories: Mutex<Vec<PathBuf>>,
 }
@@ -69,9 +82,12 @@ impl Ground {
         Ground::on(kind, Host::shared(kind).await).await
     }
 
-    /// One with all tables.
+    /// One with all tables, or with all voters.
     pub(crate) async fn on(kind: Kind, host: Host<'_>) -> Ground {
         let ground = Ground::bare(kind, host).await;
+        if kind.is_peers() {
+            return ground.with_voters().await;
+        }
         ground.schema().apply().await.expect("the tables are made");
         let table = "CREATE TABLE ledger (entry BIGINT NOT NULL PRIMARY KEY, note VARCHAR(64))";
         ground.users.run(table).await;
@@ -85,8 +101,36 @@ impl Ground {
         let (url, database) = host.fresh_database().await.unzip();
         let url = url.unwrap_or_else(file);
         let (users, histories) = (Users::new(&url, 4), Mutex::default());
-        let (protocol, address) = (Protocol::Lease, host.address());
-        Ground { kind, protocol, url, users, database, address, folder, histories }
+        let (protocol, address, voters) = (Protocol::Lease, host.address(), Vec::new());
+        Ground {
+            kind,
+            protocol,
+            url,
+            users,
+            database,
+            address,
+            voters,
+            _promises: None,
+            folder,
+            histories,
+        }
+    }
+
+    /// One whose elections are kept by three voters. The database is the user's alone.
+    async fn with_voters(self) -> Ground {
+        let scheme = if self.kind == Kind::Ring { "ring" } else { "bully" };
+        let ports = [(); 3].map(|()| free_port().expect("a free port"));
+        // In memory, where there is plenty: other processes may keep the disks of this machine busy.
+        let promises = tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir());
+        let promises = promises.expect("a folder");
+        let data = promises.path().join("promises");
+        let url = format!("{}?data={}", peers_url(scheme, &ports), data.display());
+        let mut voters = Vec::new();
+        for number in 1..=ports.len() {
+            let config = Config::new().name(format!("voter-{number}")).lease(LONG);
+            voters.push(Backend::open_with(&url, &config).await.expect("a voter starts"));
+        }
+        Ground { url, voters, _promises: Some(promises), ..self }
     }
 
     /// The same place, where elections are held by this protocol.
@@ -120,7 +164,9 @@ impl Ground {
     /// Settings that write a history. Beats are short whatever the lease. In rounds, a lease that does
     /// not end is as many rounds as there may be.
     pub(crate) fn config(&self, name: &str, lease: Duration) -> Config {
-        let config = self.noted(name).roll_every(Duration::from_millis(150));
+        // All peers of a ground share the threads of one test, which takes its time on a slow day.
+        let roll = Duration::from_millis(if self.kind.is_peers() { 300 } else { 150 });
+        let config = self.noted(name).roll_every(roll);
         if self.protocol == Protocol::Lease {
             let beat = (lease / 4).min(Duration::from_millis(200));
             return config.lease(lease).beat(beat);
@@ -185,6 +231,9 @@ impl Ground {
     /// Makes a candidate known that was heard of once: an order may name nobody else. It is not there,
     /// so that nobody waits for it.
     pub(crate) async fn heard_of(&self, name: &str) {
+        if self.kind.is_peers() {
+            return self.come_and_go(name).await;
+        }
         let line = format!(
             "INSERT INTO incumbent_candidate (election, incarnation, holder, labels, priority, presence, prefers,
                 started_us, beaten_us, every_us)
@@ -192,6 +241,22 @@ impl Ground {
         );
         self.users.run("DELETE FROM incumbent_candidate WHERE presence = 'left'").await;
         self.users.run(&line).await;
+    }
+
+    /// There is no table to write to: the named one must have taken part for a moment, unless it does.
+    async fn come_and_go(&self, name: &str) {
+        let known = async || {
+            let peers = self.voters[0].candidates(BILLING).await.expect("a roll");
+            peers.iter().any(|peer| peer.id.name.as_str() == name)
+        };
+        if known().await {
+            return;
+        }
+        let election = self.candidate(name, LONG).await;
+        let campaign = contend(&election);
+        until("a line of the roll", known).await;
+        campaign.abort();
+        close_all([election]).await;
     }
 
     /// How many elections somebody holds, by the rows.
@@ -215,4 +280,10 @@ impl Ground {
         assert!(report.is_clean(), "{report}");
         assert!(report.lines > 0 && report.torn == 0, "{report}");
     }
+}
+
+/// Voters on these ports of this machine.
+fn peers_url(scheme: &str, ports: &[u16]) -> String {
+    let list: Vec<_> = ports.iter().map(|port| format!("127.0.0.1:{port}")).collect();
+    format!("{scheme}://{}", list.join(","))
 }

@@ -28,7 +28,7 @@ impl Host<'static> {
     /// The one that tests of this kind share.
     pub(crate) async fn shared(kind: Kind) -> Self {
         match kind {
-            Kind::Sqlite | Kind::SqlitePool => Host::Here,
+            Kind::Sqlite | Kind::SqlitePool | Kind::Ring | Kind::Bully => Host::Here,
             Kind::Postgres | Kind::PostgresPool => Host::Postgres(postgres().await),
             Kind::PgBouncer => Host::PgBouncer(postgres().await, pgbouncer().await),
             Kind::MariaDb | Kind::MariaDbPool => Host::MariaDb(mariadb().await),

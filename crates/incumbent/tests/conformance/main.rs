@@ -353,6 +353,61 @@ mod galera_rounds {
     }
 }
 
+/// What elections among peers do as well as those in a database.
+///
+/// Left out of `everywhere!`:
+/// - `fenced::*`, `schema::*`, `trouble::*`: peers hold no tables, of the user or of ours.
+/// - `policy::what_cannot_be_read_of_orders_and_of_the_roll_stops_nobody`: it writes to tables. What a
+///   voter keeps is written by members of the cluster only.
+///
+/// After a crash the highest number is picked, whoever is preferred; the scenarios of `policy` are about
+/// leaders that stop in good order and name their heir, which is the same everywhere.
+///
+/// Of what is by lease only: peers have no clock that could end a lease; other rules and fifty elections
+/// are in `tests/peers`.
+macro_rules! among_peers {
+    ($kind:ident) => {
+        scenarios! { $kind:
+            elect::one_of_three_leads_at_a_time,
+            elect::a_resigned_leader_is_followed_under_a_higher_token,
+            elect::a_dropped_leadership_is_followed,
+            elect::a_leader_that_vanishes_is_followed_after_its_lease,
+            elect::closing_lets_go,
+            elect::two_of_the_same_name_are_two,
+            orders::a_takeover_names_the_next_leader,
+            orders::a_demoted_leader_lets_another_go_first,
+            orders::an_order_that_makes_no_sense_changes_nothing,
+            handover::a_transfer_lets_the_work_end_first_and_then_the_named_one_leads,
+            handover::work_that_does_not_end_is_ended_when_the_time_for_it_is_up,
+            handover::a_hand_over_goes_on_when_nobody_waits_for_it,
+            handover::nobody_is_elected_while_paused_and_whoever_leads_goes_on,
+            handover::a_cordoned_candidate_does_not_win_and_another_does,
+            handover::whoever_is_demoted_with_a_hold_off_does_not_win_for_that_long,
+            policy::a_leader_that_stops_is_followed_by_whoever_is_preferred,
+            policy::a_transfer_goes_to_whom_it_names_however_little_preferred,
+            policy::whoever_leads_stays_unless_preemption_is_asked_for,
+            policy::a_rolling_restart_of_five_hands_over_once_if_the_leader_goes_first,
+            policy::a_rolling_restart_of_five_hands_over_once_if_the_leader_goes_third,
+            policy::a_rolling_restart_of_five_hands_over_once_if_the_leader_goes_last,
+            policy::whoever_is_not_well_never_contends_and_hands_over,
+            policy::two_live_processes_of_one_name_are_told_of_each_other,
+            look::odd_words_of_operators_come_back_as_they_were,
+            look::every_term_keeps_why_it_began_and_why_it_ended,
+            look::statuses_show_every_election,
+            look::an_onlooker_sees_one_leader_follow_the_other,
+            restart::tokens_grow_over_restarts_and_a_fence_keeps_them_in_order,
+        }
+    };
+}
+
+mod ring {
+    among_peers! { Ring }
+}
+
+mod bully {
+    among_peers! { Bully }
+}
+
 mod urls {
     /// Nothing is opened, so there is no ground.
     #[tokio::test]

@@ -1,0 +1,203 @@
+//! The voter of this process: a thread that owns it and its file.
+//!
+//! Assumes: the disk may be slow, which must not keep the runtime from anything else.
+//! Promises: an answer leaves only after what it promises is on the disk. Questions that arrive while
+//! the disk is busy are answered together, for the price of one write.
+
+use std::convert::Infallible;
+use std::sync::mpsc::{Receiver, Sender, TryRecvError, channel};
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+use incumbent_protocol::node::NodeId;
+use incumbent_protocol::ratify::electorate::Lineage;
+use incumbent_protocol::ratify::voter::{Entry, Inventory, Promise};
+use incumbent_protocol::ratify::{Ask, Electorate, Voter};
+
+use super::disk::Disk;
+use super::message::{Key, Message, Value};
+use super::register::FOUNDED;
+use super::voters::drawn;
+use crate::clock;
+use crate::error::Error;
+
+/// Most questions that are answered together.
+const BATCH: usize = 256;
+
+/// How long to wait before a file that failed is opened again.
+const REOPEN: Duration = Duration::from_millis(500);
+
+/// One question and who asks it.
+#[derive(Debug)]
+pub(super) struct Question {
+    pub(super) from: NodeId,
+    pub(super) id: u64,
+    pub(super) electorate: Electorate,
+    pub(super) what: What,
+}
+
+#[derive(Debug)]
+pub(super) enum What {
+    Asks(Vec<(Key, Ask<Value>)>),
+    Inventory,
+}
+
+/// The way to the voter. It ends when this is dropped.
+#[derive(Debug)]
+pub(super) struct Booth {
+    questions: Sender<Question>,
+    thread: JoinHandle<()>,
+}
+
+impl Booth {
+    /// Starts the voter from what is on the disk. `answer` is called in its thread.
+    pub(super) fn open(
+        me: NodeId,
+        first: Electorate,
+        disk: Disk,
+        answer: impl Fn(NodeId, Message) + Send + 'static,
+    ) -> Result<Booth, Error> {
+        let voter = Voter::from_entries(me, first.clone(), disk.entries()?);
+        let voter = voter.of(Lineage::drawn(disk.lineage()));
+        let (questions, asked) = channel();
+        let clerk = Clerk { me, first, disk, voter, stranger: false };
+        let spawned = thread::Builder::new().name("incumbent-voter".to_owned());
+        let spawned = spawned.spawn(move || clerk.serve(&asked, answer));
+        let thread =
+            spawned.map_err(|error| Error::Store(format!("no thread for the voter: {error}")))?;
+        Ok(Booth { questions, thread })
+    }
+
+    /// Answers what was asked so far, and closes the file: another process may open it then.
+    pub(super) async fn close(self) {
+        drop(self.questions);
+        let _ = tokio::task::spawn_blocking(move || self.thread.join()).await;
+    }
+
+    /// Puts a question. Its answer comes when it may.
+    pub(super) fn put(&self, question: Question) {
+        // The thread ends only after this sender.
+        let _ = self.questions.send(question);
+    }
+}
+
+struct Clerk {
+    me: NodeId,
+    first: Electorate,
+    disk: Disk,
+    voter: Voter<Key, Value>,
+    /// Whether it was said that the others do not count on this file.
+    stranger: bool,
+}
+
+impl Clerk {
+    fn serve(mut self, questions: &Receiver<Question>, answer: impl Fn(NodeId, Message)) {
+        while let Ok(first) = questions.recv() {
+            let more = questions.try_iter().take(BATCH - 1);
+            let batch: Vec<Question> = std::iter::once(first).chain(more).collect();
+            let promised: Vec<_> =
+                batch.into_iter().map(|question| self.promise(question)).collect();
+            self.complain();
+            let entries: Vec<_> = promised.iter().flat_map(Answered::entries).collect();
+            if !entries.is_empty()
+                && let Err(error) = self.disk.keep(entries)
+            {
+                tracing::error!(%error, "a promise could not be kept: this voter says nothing");
+                self = match self.start_over(questions) {
+                    Some(anew) => anew,
+                    None => return,
+                };
+                continue;
+            }
+            for answered in promised {
+                let (to, message) = answered.message();
+                answer(to, message);
+            }
+        }
+    }
+
+    fn promise(&mut self, question: Question) -> Answered {
+        let Question { from, id, electorate, what } = question;
+        match what {
+            What::Asks(asks) => Answered::Asks(from, id, self.voter.handle(&electorate, asks)),
+            What::Inventory => Answered::Inventory(from, id, self.voter.list(&electorate)),
+        }
+    }
+
+    /// Says once that nobody counts on this file: it is another one than that of before.
+    fn complain(&mut self) {
+        let electorate = self.voter.electorate();
+        let lineage = Some(Lineage::drawn(self.disk.lineage()));
+        let stranger = electorate.number() >= FOUNDED
+            && electorate.has(self.me)
+            && !electorate.admits(self.me, lineage);
+        if stranger && !std::mem::replace(&mut self.stranger, true) {
+            tracing::error!(node = %self.me, file = self.disk.place(),
+                "this node does not vote: its file is not the one that the others count on; restore that file, or \
+                 remove the voter and add it again");
+        }
+    }
+
+    /// What is in memory may be more than what is on the disk: only that counts. The file is opened
+    /// again, because one that failed once refuses everything, and again until it can be: a disk that
+    /// was full may have room later. Nothing is answered meanwhile.
+    fn start_over(self, questions: &Receiver<Question>) -> Option<Clerk> {
+        let Clerk { me, first, disk, voter, stranger } = self;
+        drop(voter);
+        let path = disk.path().to_owned();
+        drop(disk);
+        loop {
+            thread::sleep(REOPEN);
+            // Whoever asked has given up by now.
+            loop {
+                match questions.try_recv() {
+                    Ok(_) => {}
+                    Err(TryRecvError::Empty) => break,
+                    Err(TryRecvError::Disconnected) => return None,
+                }
+            }
+            // Should the file be gone, the one that is made in its place is another.
+            let Ok(lineage) = drawn() else { continue };
+            let disk = Disk::open(&path, me, lineage.bits());
+            match disk.and_then(|disk| disk.entries().map(|entries| (disk, entries))) {
+                Ok((disk, entries)) => {
+                    tracing::info!(file = disk.place(), "the promises can be kept again");
+                    let voter = Voter::from_entries(me, first.clone(), entries);
+                    let voter = voter.of(Lineage::drawn(disk.lineage()));
+                    return Some(Clerk { me, first, disk, voter, stranger });
+                }
+                Err(error) => tracing::debug!(%error, "the promises cannot be opened yet"),
+            }
+        }
+    }
+}
+
+/// An answer that waits for the disk.
+enum Answered {
+    Asks(NodeId, u64, Promise<Key, Value>),
+    Inventory(NodeId, u64, Promise<Key, Value, Inventory<Key>>),
+}
+
+impl Answered {
+    fn entries(&self) -> &[Entry<Key, Value>] {
+        match self {
+            Answered::Asks(_, _, promise) => promise.entries(),
+            Answered::Inventory(_, _, promise) => promise.entries(),
+        }
+    }
+
+    /// The answer and whom it is for. What it promises was kept, together with the others.
+    fn message(self) -> (NodeId, Message) {
+        let kept = |_: &[Entry<Key, Value>]| Ok::<(), Infallible>(());
+        match self {
+            Answered::Asks(to, id, promise) => {
+                let Ok(replies) = promise.keep(kept);
+                (to, Message::Answer { id, now: clock::wall(), replies })
+            }
+            Answered::Inventory(to, id, promise) => {
+                let Ok(inventory) = promise.keep(kept);
+                (to, Message::Registers { id, inventory })
+            }
+        }
+    }
+}

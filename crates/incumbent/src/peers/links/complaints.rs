@@ -1,0 +1,102 @@
+//! Says what is wrong with others, once.
+//!
+//! Assumes: strangers may do wrong as often as they like.
+//! Promises: one line for each address and kind of wrong, until the address did right or an hour
+//! has passed; a bounded number of lines an hour for all addresses together.
+
+use std::collections::HashSet;
+use std::mem::{Discriminant, discriminant};
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use super::session::LinkError;
+use crate::peers::channel::ChannelError;
+use crate::peers::frame::FrameError;
+use crate::peers::hello::HelloError;
+
+/// Most lines in an hour.
+const MOST: usize = 256;
+
+const HOUR: Duration = Duration::from_hours(1);
+
+#[derive(Debug, Default)]
+pub(super) struct Complaints {
+    made: Mutex<Made>,
+}
+
+#[derive(Debug, Default)]
+struct Made {
+    since: Option<Instant>,
+    count: usize,
+    about: HashSet<(String, Kind)>,
+}
+
+/// One kind of wrong.
+type Kind = (Discriminant<LinkError>, Option<&'static str>);
+
+impl Complaints {
+    /// Says what is wrong with whoever is at that place, unless it was said.
+    pub(super) fn about(&self, place: &str, error: &LinkError) {
+        let Some(advice) = advice(error) else {
+            tracing::debug!(place, %error, "a link ended");
+            return;
+        };
+        match self.is_new(place, (discriminant(error), Some(advice))) {
+            Some(true) => tracing::warn!(place, %error, "no link with a peer: {advice}"),
+            Some(false) => {
+                tracing::warn!("there is too much trouble with peers to tell; more in an hour");
+            }
+            None => tracing::debug!(place, %error, "no link with a peer, as said before"),
+        }
+    }
+
+    /// Makes the next complaint about that place a new one.
+    pub(super) fn forgive(&self, place: &str) {
+        let mut made = self.made.lock().unwrap_or_else(PoisonError::into_inner);
+        made.about.retain(|(other, _)| other != place);
+    }
+
+    /// Some if there is something to say; true if it is this.
+    fn is_new(&self, place: &str, kind: Kind) -> Option<bool> {
+        let mut made = self.made.lock().unwrap_or_else(PoisonError::into_inner);
+        if made.since.is_none_or(|since| since.elapsed() >= HOUR) {
+            *made = Made { since: Some(Instant::now()), ..Made::default() };
+        }
+        if made.count > MOST || !made.about.insert((place.to_owned(), kind)) {
+            return None;
+        }
+        made.count += 1;
+        Some(made.count <= MOST)
+    }
+}
+
+/// What to do about it; none for what happens in ordinary life.
+fn advice(error: &LinkError) -> Option<&'static str> {
+    let error = match error {
+        LinkError::Dial(_) | LinkError::Ending | LinkError::Stuck => return None,
+        LinkError::Door(_) => return Some("check how many files this process may open"),
+        LinkError::Resolve(_) => return Some("check the name of the host in the list of nodes"),
+        LinkError::Late => {
+            return Some("check that it is a node of this cluster, and not overloaded");
+        }
+        LinkError::Replaced { .. } => return Some("check that no two nodes have one number"),
+        LinkError::Crowded => return Some("check how many processes look at this cluster"),
+        LinkError::Hello(error) => error,
+    };
+    match error {
+        HelloError::Itself => None,
+        HelloError::Version { .. } => Some("run the same release on all nodes"),
+        HelloError::Twin(_) => Some("check that no two nodes have one number"),
+        HelloError::Name(_) => Some("check the name of that candidate"),
+        HelloError::Channel(error) => match error {
+            ChannelError::Frame(FrameError::Closed | FrameError::Truncated | FrameError::Io(_))
+            | ChannelError::Exhausted => None,
+            ChannelError::Secret | ChannelError::Rejected => {
+                Some("give all nodes of a cluster the same secret")
+            }
+            ChannelError::Forged => Some("check who can change what is sent between nodes"),
+            ChannelError::Frame(_) => Some("check that only nodes connect to this port"),
+            ChannelError::Noise(_) => Some("report this as a mistake of the program"),
+        },
+    }
+}

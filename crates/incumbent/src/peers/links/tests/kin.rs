@@ -1,0 +1,68 @@
+//! Nodes that have a number too many, or another release.
+
+use super::*;
+
+#[tokio::test]
+async fn another_process_with_the_own_number_is_refused_and_reported_on_both_sides() {
+    let log = log::Log::start();
+    let (mut one, mut twin) = (Node::start(7).await, Node::start(7).await);
+    one.links.keep(&twin.address);
+    for _ in 0..3 {
+        assert_eq!(one.next().await, Event::Twin(twin.hello.clone()));
+        assert_eq!(twin.next().await, Event::Twin(one.hello.clone()));
+    }
+    assert_eq!((one.links.counts().lines, twin.links.counts().lines), (0, 0));
+    assert_eq!(log.with("number 7 of this node").len(), 2, "{:?}", log.lines());
+}
+
+#[tokio::test]
+async fn a_node_that_dials_itself_leaves_it_at_that() {
+    let log = log::Log::start();
+    let mut one = Node::start(1).await;
+    one.links.keep(&one.address);
+    until(|| one.links.counts().failed >= 2).await;
+    assert_eq!(one.so_far(), []);
+    assert_eq!(log.lines(), [""; 0]);
+    assert_eq!(one.links.counts().lines, 0);
+}
+
+#[tokio::test]
+async fn a_process_that_was_replaced_is_not_let_in_again() {
+    let log = log::Log::start();
+    let mut node = Node::start(1).await;
+    let mut first = Node::onlooker(5);
+    first.links.keep(&node.address);
+    node.expect_up(&first.hello).await;
+    first.expect_up(&node.hello).await;
+    let mut second = Node::onlooker(5);
+    second.links.keep(&node.address);
+    node.expect_down(NodeId::given(5), false).await;
+    node.expect_up(&second.hello).await;
+    second.expect_up(&node.hello).await;
+    // The first one tries on: it is heard no more, however often it is let go.
+    for _ in 0..2 {
+        first.expect_down(node.id(), false).await;
+        first.expect_up(&node.hello).await;
+        first.links.send(node.id(), "it is me".to_owned());
+    }
+    assert!(second.links.send(node.id(), "no, me".to_owned()));
+    node.expect(second.id(), "no, me").await;
+    until(|| !log.with("which another process has by now").is_empty()).await;
+    assert_eq!(node.so_far(), []);
+    assert_eq!(log.with("which another process has by now").len(), 1);
+}
+
+#[tokio::test]
+async fn nodes_of_different_releases_part_with_a_clear_word_on_both_sides() {
+    let log = log::Log::start();
+    let mut old = Node::start(1).await;
+    let mut new = Node::with(2, |settings| settings.hello.version = 2).await;
+    old.links.keep(&new.address);
+    until(|| old.links.counts().failed >= 3 && new.links.counts().failed >= 3).await;
+    let told = log.with("bring both to one release");
+    assert_eq!(told.len(), 2, "{:?}", log.lines());
+    let says = |word: &str| told.iter().any(|line| line.contains(word));
+    assert!(says("it speaks version 2 of the messages and this node speaks version 1"));
+    assert!(says("it speaks version 1 of the messages and this node speaks version 2"));
+    assert!(old.so_far().is_empty() && new.so_far().is_empty());
+}

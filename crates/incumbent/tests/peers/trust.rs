@@ -1,0 +1,141 @@
+//! Peers that must not be taken for one's own: another secret, another list, another number.
+
+use incumbent::{Backend, Error, Expiry, Refusal, Retry};
+
+use crate::lines;
+use crate::support::{
+    Cluster, LONG, SHORT, close_all, contend, enter, for_a_while, lead, soon, until, won,
+};
+
+const OTHER: &str = "another secret that nobody else knows";
+
+#[tokio::test]
+async fn an_onlooker_with_another_secret_is_told_to_compare_them() {
+    let cluster = Cluster::new("bully", 3);
+    let all = cluster.start_all(LONG).await;
+    drop(lead(&all[0]).await);
+    let config = cluster.guest("onlooker", LONG).secret(OTHER).expect("a secret");
+    let error = cluster.try_look(&config).await.map(drop).expect_err("another secret");
+    let text = error.to_string();
+    assert!(text.contains("secret") && text.contains(&cluster.address(0)), "{text}");
+    assert!(!text.contains(OTHER) && !text.contains(crate::support::SECRET), "{text}");
+    close_all(all).await;
+}
+
+#[tokio::test]
+async fn a_contender_with_another_secret_says_so_once_and_goes_on_trying() {
+    lines::listen();
+    let cluster = Cluster::new("bully", 3);
+    let config = cluster.node(0, SHORT).secret(OTHER).expect("a secret");
+    let stranger = cluster.open(&config).await;
+    let (two, three) = (cluster.start(1, SHORT).await, cluster.start(2, SHORT).await);
+    let waiting = contend(&stranger).await;
+    let complaints = |node| {
+        let place = format!("place=\"{}\"", cluster.address(node));
+        lines::with(&["WARN", "secret", &place])
+    };
+    // It dials the others, and they dial it.
+    for node in 0..3 {
+        until("it is said", async || !complaints(node).is_empty()).await;
+    }
+    for_a_while().await;
+    for_a_while().await;
+    let said = [complaints(0).len(), complaints(1).len(), complaints(2).len()];
+    // Each of two says it of the first, and the first of each.
+    assert_eq!(said, [2, 1, 1]);
+    assert!(!waiting.is_finished(), "it leads alone, or has given up");
+    stranger.close().await;
+    let one = cluster.start(0, SHORT).await;
+    drop(lead(&one).await);
+    close_all(vec![one, two, three]).await;
+}
+
+#[tokio::test]
+async fn different_lists_of_peers_are_refused_and_both_are_shown() {
+    let cluster = Cluster::new("bully", 3);
+    let (one, two) = (cluster.start(0, LONG).await, cluster.start(1, LONG).await);
+    let other = Cluster::new("bully", 1);
+    let url = format!("bully://{},{},{}", cluster.address(0), cluster.address(1), other.address(0));
+    let config = cluster.guest("other", LONG).me(other.address(0));
+    let opened = Backend::open_with(&url, &config).await;
+    let error = match opened {
+        Err(error) => error,
+        Ok(other) => {
+            let campaign = soon("an answer", enter(&other).await.campaign()).await.map(drop);
+            campaign.expect_err("another list")
+        }
+    };
+    let text = error.to_string();
+    assert_eq!(error.retry(), Retry::AfterChange, "{text}");
+    assert!(text.contains("same list"), "{text}");
+    assert!(text.contains(&other.address(0)), "its own list is not shown: {text}");
+    // By number: where the third of that list is, nobody told.
+    let shown = text.matches(&cluster.address(0)).count();
+    assert_eq!(shown, 2, "the others' list is not shown: {text}");
+    close_all(vec![one, two]).await;
+}
+
+#[tokio::test]
+async fn another_list_than_those_who_vote_is_said() {
+    lines::listen();
+    let cluster = Cluster::new("bully", 3);
+    let all = cluster.start_all(LONG).await;
+    drop(lead(&all[0]).await);
+    let other = Cluster::new("bully", 1);
+    let url = format!("bully://{},{},{}", cluster.address(0), cluster.address(1), other.address(0));
+    let config = cluster.guest("late", LONG).me(other.address(0));
+    let late = Backend::open_with(&url, &config).await.expect("two of its list are there");
+    // Voters may change while a URL stays: those who vote count, not the list.
+    drop(lead(&late).await);
+    let listed = other.address(0);
+    until("it is said", async || !lines::with(&["WARN", "list", &listed]).is_empty()).await;
+    close_all(all).await;
+    close_all(vec![late]).await;
+}
+
+#[tokio::test]
+async fn a_secret_that_is_too_short_is_refused_and_not_shown() {
+    let cluster = Cluster::new("bully", 1);
+    let error = cluster.guest("one", LONG).secret("hunter2").map(drop).expect_err("too short");
+    let text = error.to_string();
+    assert!(text.contains("16") && !text.contains("hunter2"), "{text}");
+    let file = cluster.path("secret-file");
+    std::fs::write(&file, "hunter2").expect("written");
+    let url = format!("{}secret-file={}", cluster.url(), file.display());
+    let opened = Backend::open_with(&url, &incumbent::Config::new()).await.map(drop);
+    let text = opened.expect_err("too short").to_string();
+    assert!(!text.contains("hunter2") && text.contains("secret"), "{text}");
+}
+
+#[tokio::test]
+async fn a_campaign_outlives_the_time_in_which_nobody_is_there() {
+    let cluster = Cluster::new("ring", 3);
+    let one = cluster.start(0, SHORT).await;
+    let waiting = contend(&one).await;
+    tokio::time::sleep(SHORT * 2).await;
+    let (two, three) = (cluster.start(1, SHORT).await, cluster.start(2, SHORT).await);
+    drop(won(waiting).await);
+    close_all(vec![one, two, three]).await;
+}
+
+#[tokio::test]
+async fn a_candidate_with_other_rules_is_refused() {
+    let cluster = Cluster::new("bully", 3);
+    let all = cluster.start_all(LONG).await;
+    let first = lead(&all[0]).await;
+    let others =
+        [cluster.guest("shorter", LONG / 2), cluster.guest("more-margin", LONG).margin(LONG / 5)];
+    for config in others {
+        let other = cluster.open(&config).await;
+        let refused = soon("an answer", enter(&other).await.campaign()).await.map(drop);
+        let refused = refused.expect_err("other rules");
+        assert!(matches!(refused, Error::Refused(Refusal::RulesDiffer { .. })), "{refused}");
+        close_all(vec![other]).await;
+    }
+    let clock = cluster.guest("other-clock", LONG).expiry(Expiry::Database);
+    let refused = Backend::open_with(&cluster.url(), &clock).await.map(drop);
+    assert!(matches!(refused, Err(Error::Setting { setting: "expiry", .. })), "{refused:?}");
+    assert!(first.is_valid());
+    drop(first);
+    close_all(all).await;
+}
