@@ -47,6 +47,16 @@ const BENCHMARKS: &[Step] = &[
         "what a round costs a follower and a leader, with rosters from small to large",
         &["bench", "--package", "incumbent", "--all-features", "--bench", "rounds_flat"],
     ),
+    Step::cargo(
+        "peers_election",
+        "how long peers take to elect one of them, once they know that they have to",
+        &["bench", "--package", "incumbent", "--features", "peers", "--bench", "peers_election"],
+    ),
+    Step::cargo(
+        "peers_failover",
+        "how long peers are without a leader after a SIGKILL or a SIGSTOP, beside databases",
+        &["bench", "--package", "incumbent", "--all-features", "--bench", "peers_failover"],
+    ),
 ];
 
 /// All benchmarks.

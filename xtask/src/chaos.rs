@@ -5,17 +5,48 @@
 //! their failure on, and what they have to say.
 
 use std::path::Path;
+use std::process::Command;
 
-use crate::flags::ChaosAction;
+use crate::flags::{ChaosAction, Peers, Scheme};
 use crate::process;
 
 /// Runs one kind of chaos.
 pub(crate) fn run(root: &Path, action: ChaosAction) -> anyhow::Result<()> {
-    let ChaosAction::Run { rounds, seed } = action;
-    let mut command = process::cargo(root);
-    command
-        .args(["test", "--package", "incumbent-cli", "--test", "chaos", "--", "--nocapture"])
-        .env("INCUMBENT_CHAOS_ROUNDS", rounds.to_string())
-        .env("INCUMBENT_CHAOS_SEED", seed.to_string());
+    match action {
+        ChaosAction::Run { rounds, seed } => {
+            let mut command = test(root, "chaos");
+            set(&mut command, &[("ROUNDS", rounds), ("SEED", seed)]);
+            process::run(&mut command)
+        }
+        ChaosAction::Peers(peers) => shake(root, peers),
+    }
+}
+
+fn shake(root: &Path, peers: Peers) -> anyhow::Result<()> {
+    let Peers { nodes, kills, stops, partitions, lease, seed, scheme } = peers;
+    let mut command = test(root, "peers_chaos");
+    // One after the other: each needs all of the machine.
+    command.arg("--test-threads=1");
+    let counts = [("NODES", nodes), ("KILLS", kills), ("STOPS", stops)];
+    set(&mut command, &counts);
+    set(&mut command, &[("PARTITIONS", partitions), ("LEASE", lease), ("SEED", seed)]);
+    let only = scheme.map(|scheme| match scheme {
+        Scheme::Ring => "ring",
+        Scheme::Bully => "bully",
+    });
+    command.envs(only.map(|only| ("INCUMBENT_CHAOS_SCHEME", only)));
     process::run(&mut command)
+}
+
+/// A test of real processes, which says what it did.
+fn test(root: &Path, name: &str) -> Command {
+    let mut command = process::cargo(root);
+    command.args(["test", "--package", "incumbent-cli", "--test", name, "--", "--nocapture"]);
+    command
+}
+
+fn set(command: &mut Command, settings: &[(&str, u64)]) {
+    for (name, value) in settings {
+        command.env(format!("INCUMBENT_CHAOS_{name}"), value.to_string());
+    }
 }

@@ -73,7 +73,8 @@ pub(crate) enum Subcommand {
 
     /// Stop and kill real processes in random order, and prove that no promise was broken.
     #[command(after_help = "Examples:\n  cargo xtask chaos run\n  \
-                            cargo xtask chaos run --rounds 1000 --seed 42")]
+                            cargo xtask chaos run --rounds 1000 --seed 42\n  \
+                            cargo xtask chaos peers --nodes 7 --kills 20")]
     Chaos {
         #[command(subcommand)]
         action: ChaosAction,
@@ -113,6 +114,42 @@ pub(crate) enum ChaosAction {
         #[arg(long, value_name = "N", default_value_t = 1)]
         seed: u64,
     },
+
+    /// `ring://` and `bully://`: peers are killed, stopped and parted; never do two lead at once.
+    Peers(Peers),
+}
+
+/// How peers are shaken.
+#[derive(Debug, Clone, Copy, Args)]
+pub(crate) struct Peers {
+    /// How many peers
+    #[arg(long, value_name = "N", default_value_t = 3)]
+    pub(crate) nodes: u64,
+    /// How often a process is killed, mostly the leader's; each kind of blow takes about two leases
+    #[arg(long, value_name = "N", default_value_t = 200)]
+    pub(crate) kills: u64,
+    /// How often one is stopped for around a lease, mostly the leader's
+    #[arg(long, value_name = "N", default_value_t = 100)]
+    pub(crate) stops: u64,
+    /// How often the network is parted: in two, in one direction, or between two peers
+    #[arg(long, value_name = "N", default_value_t = 100)]
+    pub(crate) partitions: u64,
+    /// The lease, in milliseconds
+    #[arg(long, value_name = "MS", default_value_t = 1000)]
+    pub(crate) lease: u64,
+    /// What the order is drawn from
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub(crate) seed: u64,
+    /// Only peers of this kind
+    #[arg(long)]
+    pub(crate) scheme: Option<Scheme>,
+}
+
+/// How peers pick one of them.
+#[derive(Debug, Clone, Copy, clap::ValueEnum)]
+pub(crate) enum Scheme {
+    Ring,
+    Bully,
 }
 
 /// What else to do with services.

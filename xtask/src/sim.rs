@@ -53,6 +53,42 @@ pub(crate) const STEPS: &[Step] = &[
             "0..2500",
         ],
     ),
+    Step::cargo(
+        "sim-seeds-ring",
+        "200 quarter hours among peers in a ring break no promise",
+        &[
+            "run",
+            "--release",
+            "--package",
+            "incumbent-sim",
+            "--",
+            "run",
+            "--protocol",
+            "ring",
+            "--seeds",
+            "0..200",
+            "--hours",
+            "0.25",
+        ],
+    ),
+    Step::cargo(
+        "sim-seeds-bully",
+        "and 200 among bullies",
+        &[
+            "run",
+            "--release",
+            "--package",
+            "incumbent-sim",
+            "--",
+            "run",
+            "--protocol",
+            "bully",
+            "--seeds",
+            "0..200",
+            "--hours",
+            "0.25",
+        ],
+    ),
 ];
 
 /// All of these steps.

@@ -61,7 +61,7 @@ async fn failover(
     if let Some(path) = &args.plot {
         std::fs::write(path, "").with_context(|| format!("cannot write {}", path.display()))?;
     }
-    let place = Place::new(settings)?;
+    let place = Place::new(settings, &args.candidates)?;
     place.check(&settings.onlooker.clone().name("onlooker")).await?;
     make_room();
     let mut figures = nothing_yet(settings, &place, args)?;
@@ -107,7 +107,9 @@ async fn size(
         stable_for: args.stable_for,
         timeout: args.timeout,
     };
-    let mut crowd = Crowd::new(place, election.clone(), flags(settings)?, args.per_process)?;
+    let secrets = settings.inherited.clone();
+    let mut crowd =
+        Crowd::new(place, election.clone(), flags(settings)?, args.per_process, secrets)?;
     let mut experiment = Experiment::new(plan, &mut crowd, printer);
     let measured = tokio::select! {
         measured = experiment.measure() => measured,

@@ -20,11 +20,11 @@ mod view;
 
 use std::time::Duration;
 
-use incumbent::{Backend, Pacing, Protocol, lease_clock_nanos};
+use incumbent::{Backend, Config, Pacing, Protocol, lease_clock_nanos};
 use tokio::time::{sleep, timeout};
 
 use self::candidate::Began;
-use self::cast::Cast;
+use self::cast::{Cast, NAMES};
 use self::story::Story;
 use self::summary::Summary;
 use self::view::View;
@@ -34,6 +34,9 @@ use crate::printer::Printer;
 use crate::settings::Settings;
 use crate::signal::Interrupt;
 use crate::span;
+
+/// How often whoever looks on tries again to meet peers that have just been started.
+const MEETING_TRIES: u32 = 3;
 
 /// How often the work looks whether anybody still watches.
 const READER_CHECK: Duration = Duration::from_millis(250);
@@ -51,10 +54,16 @@ pub(crate) async fn demo(
 ) -> anyhow::Result<Exit> {
     let mut interrupt = Interrupt::new()?;
     let timing = settings.config.timing()?;
-    let mut cast = Cast::new(timing, rounds(settings)?)?;
-    // Whoever looks on makes the database, so that the candidates begin even.
+    let of_peers = Some(settings.protocol()).filter(|_| settings.is_of_peers());
+    let mut cast = Cast::new(timing, rounds(settings)?, of_peers)?;
     let config = settings.onlooker.clone().name("onlooker");
-    let onlooker = Backend::open_with(&cast.url(), &config).await?;
+    let onlooker = match look_on(&mut cast, &config).await {
+        Ok(onlooker) => onlooker,
+        Err(error) => {
+            cast.clear().await;
+            return Err(error);
+        }
+    };
     let mut summary = Summary::new(&timing);
     let mut story = Story::new(&mut cast, View::new(printer), &mut summary, &onlooker);
     let ended = tokio::select! {
@@ -85,6 +94,26 @@ pub(crate) async fn demo(
         printer.line(&summary)?;
     }
     Ok(if ok { Exit::Ok } else { Exit::No })
+}
+
+/// Opens the store for one who does not play.
+async fn look_on(cast: &mut Cast, config: &Config) -> anyhow::Result<Backend> {
+    if !cast.is_of_peers() {
+        // Whoever looks on makes the database, so that the candidates begin even.
+        return Ok(Backend::open_with(&cast.url(), config).await?);
+    }
+    // Peers are the store: they must be there before anybody can look at it.
+    for who in 0..NAMES.len() {
+        cast.enter(who)?;
+    }
+    let mut tries = 0;
+    loop {
+        match Backend::open_existing(&cast.url(), config).await {
+            // On a busy machine it may take them a while.
+            Err(incumbent::Error::Open { .. }) if tries < MEETING_TRIES => tries += 1,
+            opened => return Ok(opened?),
+        }
+    }
 }
 
 /// What all candidates agree on about rounds, if that is how they elect.

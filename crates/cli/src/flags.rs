@@ -17,7 +17,9 @@ use crate::span;
 mod bench;
 mod examples;
 mod health;
+mod lab;
 mod orders;
+mod peers;
 mod policy;
 mod report;
 mod rounds;
@@ -25,9 +27,11 @@ mod run;
 
 pub(crate) use bench::{BenchArgs, BenchCommand, FailoverArgs, HostArgs};
 pub(crate) use health::{HealthFlags, HealthUsage};
+pub(crate) use lab::{Initiator, LabArgs};
 pub(crate) use orders::{
     ControlArgs, CordonArgs, DemoteArgs, ExplainArgs, Papers, TakeoverArgs, TransferArgs, WaitArgs,
 };
+pub(crate) use peers::{PeerFlags, SECRET, VotersArgs, VotersCommand};
 pub(crate) use policy::{Label, PolicyFlags, label};
 pub(crate) use report::{LogFormat, ReportFlags};
 pub(crate) use rounds::{MembersArgs, RoundFlags};
@@ -47,6 +51,8 @@ pub(crate) struct Flags {
     pub(crate) rounds: RoundFlags,
     #[command(flatten)]
     pub(crate) policy: PolicyFlags,
+    #[command(flatten)]
+    pub(crate) peers: PeerFlags,
     #[command(subcommand)]
     pub(crate) command: Command,
 }
@@ -56,8 +62,9 @@ pub(crate) struct Flags {
 #[command(next_help_heading = "Shared options")]
 pub(crate) struct Shared {
     /// Where elections are agreed: `sqlite:///var/lib/app/elections.db`,
-    /// `postgres://user@host/database`, `mysql://user@host/database`. A URL with a password is better
-    /// put into the variable or the file, because everyone can see the flags of a process.
+    /// `postgres://user@host/database`, `mysql://user@host/database`, or without a database
+    /// `ring://host1:7600,host2:7600,host3:7600` or `bully://...`. A URL with a password is better put
+    /// into the variable or the file, because everyone can see the flags of a process.
     #[arg(long, global = true, env = "INCUMBENT_URL", hide_env_values = true)]
     pub(crate) url: Option<String>,
     /// Which election.
@@ -173,6 +180,12 @@ pub(crate) enum Command {
     /// Let a candidate win again.
     #[command(after_help = examples::UNCORDON)]
     Uncordon(CordonArgs),
+    /// Show who votes among peers, let one more vote, or take the vote of one.
+    #[command(after_help = examples::VOTERS)]
+    Voters(VotersArgs),
+    /// Print a new secret for peers.
+    #[command(after_help = examples::SECRET)]
+    Secret,
     /// Print the tables that a database needs, or make them.
     #[command(after_help = examples::SCHEMA)]
     Schema(SchemaArgs),
@@ -182,6 +195,9 @@ pub(crate) enum Command {
     /// Watch three candidates on this machine fail over and hand over.
     #[command(after_help = examples::DEMO)]
     Demo(DemoArgs),
+    /// Play with elections among peers: ring and bully, message by message.
+    #[command(after_help = examples::LAB)]
+    Lab(LabArgs),
     /// Measure elections with many candidates.
     #[command(after_help = examples::BENCH)]
     Bench(BenchArgs),
@@ -211,7 +227,7 @@ pub(crate) struct StatusArgs {
     /// Which election; the same as --election.
     #[arg(value_name = "ELECTION", conflicts_with = "all")]
     pub(crate) named: Option<String>,
-    /// Show every election of the database.
+    /// Show every election of the store.
     #[arg(long)]
     pub(crate) all: bool,
 }

@@ -14,18 +14,22 @@ mod exit;
 mod explain;
 mod flags;
 mod history;
+mod lab;
 mod members;
 mod moment;
 mod order;
+mod ports;
 mod printer;
 mod run;
 mod schema;
+mod secret;
 mod settings;
 mod signal;
 mod span;
 mod status;
 mod table;
 mod trace;
+mod voters;
 mod watch;
 mod wrap;
 
@@ -77,9 +81,12 @@ async fn dispatch(flags: Flags, printer: &Printer) -> anyhow::Result<Exit> {
         Command::Resume(args) => order::resume(&settings?, printer, &args).await,
         Command::Cordon(args) => order::cordon(&settings?, printer, &args).await,
         Command::Uncordon(args) => order::uncordon(&settings?, printer, &args).await,
+        Command::Voters(args) => voters::voters(&settings?, printer, &args).await,
+        Command::Secret => secret::secret(printer),
         Command::Schema(args) => schema::schema(&settings?, printer, &args).await,
         Command::Doctor => doctor::doctor(&settings?, printer).await,
         Command::Demo(args) => demo::demo(&settings?, printer, &args).await,
+        Command::Lab(args) => lab::lab(printer, &args),
         Command::Bench(args) => bench::bench(&settings?, printer, &args).await,
         Command::Audit(args) => audit::audit(printer, &args),
         Command::Completions(args) => completions::completions(printer, &args),

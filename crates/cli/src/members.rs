@@ -13,14 +13,14 @@ mod row;
 
 use std::time::Duration;
 
-use incumbent::{Protocol, Roster, Status};
+use incumbent::{Peer, Protocol, Roster, Status};
 use serde::Serialize;
 
-use self::row::Row;
+use self::row::{Row, Voting};
 use crate::exit::Exit;
 use crate::flags::MembersArgs;
 use crate::printer::Printer;
-use crate::settings::{Settings, protocol_of};
+use crate::settings::Settings;
 use crate::table::Table;
 use crate::{moment, span};
 
@@ -34,14 +34,17 @@ pub(crate) async fn members(
     let status = backend.status(&settings.election).await?;
     let mut roster = backend.members(&settings.election).await?;
     let peers = backend.candidates(&settings.election).await?;
+    let voters = if settings.is_of_peers() { backend.voters().await.ok() } else { None };
     backend.close().await;
-    let protocol = protocol(&status, &roster).or((!peers.is_empty()).then_some(Protocol::Lease));
+    let kept = status.record.as_ref().map(|record| settings.protocol_by(&record.rules));
+    let protocol = kept.or(begun(settings, &roster, &peers));
     if protocol != Some(Protocol::Rounds) {
         // What is left over from another time is nobody's roster.
         roster.members.clear();
         (roster.pace, roster.pacing) = (None, None);
     }
-    let mut rows = row::rows(&status, &roster, &peers);
+    let voting = Voting { of_peers: settings.is_of_peers(), voters: voters.as_ref() };
+    let mut rows = row::rows(&status, &roster, &peers, voting);
     let everybody = rows.len();
     rows.retain(|row| args.gone || !row.is_gone());
     let gone = everybody - rows.len();
@@ -58,18 +61,19 @@ pub(crate) async fn members(
     Ok(if status.leader().is_some() { Exit::Ok } else { Exit::No })
 }
 
-/// How the election is held; `None` if nobody ever contended in it. What the last leader kept is
-/// what counts: a roster may be left over from before.
-pub(crate) fn protocol(status: &Status, roster: &Roster) -> Option<Protocol> {
-    let kept = status.record.as_ref().map(|record| protocol_of(&record.rules));
-    kept.or(roster.pacing.map(|_| Protocol::Rounds))
+/// How an election is held that nobody has led so far; `None` if nobody contends in it either. Where
+/// one has led, what it kept is what counts: a roster may be left over from before.
+fn begun(settings: &Settings, roster: &Roster, peers: &[Peer]) -> Option<Protocol> {
+    let lined = roster.pacing.map(|_| Protocol::Rounds);
+    let usual = if settings.is_of_peers() { settings.protocol() } else { Protocol::Lease };
+    lined.or((!peers.is_empty()).then_some(usual))
 }
 
 /// Everybody as programs read it.
 #[derive(Debug, Serialize)]
 struct Face<'a> {
     election: &'a str,
-    /// `rounds` or `lease`; null if the election was never held.
+    /// `rounds`, `lease`, `ring` or `bully`; null if the election was never held.
     protocol: Option<&'static str>,
     /// As in `status`.
     state: &'static str,

@@ -17,6 +17,7 @@ pub(crate) mod guard;
 mod kin;
 mod ladder;
 pub(crate) mod lookout;
+mod quorum;
 mod restart;
 mod shift;
 mod signals;
@@ -34,6 +35,7 @@ use serde::Serialize;
 
 use self::field::{Field, Won};
 use self::lookout::{Lookout, News};
+use self::quorum::{Count, Quorum};
 use self::shift::{End, Shift};
 use self::signals::Signals;
 use self::voice::Voice;
@@ -68,8 +70,14 @@ pub(crate) async fn run(
         board.serve(field.pulses().await?, lookout.obstacle());
     }
     let history = settings.history.as_deref();
+    if settings.unratified {
+        let text = "whoever is picked leads without a vote: several may lead at once";
+        let (candidate, election) = (me.name.as_str(), settings.election.as_str());
+        Voice { printer, candidate, election, term: None }.say("unratified", text);
+    }
+    let mut quorum = Quorum::new(&backend, settings.unratified);
     let supervisor = Supervisor { printer, args: &args, field: &field, me, grace, history };
-    let result = supervisor.supervise(&mut signals, &mut lookout).await;
+    let result = supervisor.supervise(&mut signals, &mut lookout, &mut quorum).await;
     drop((field, lookout));
     backend.close().await;
     result
@@ -107,11 +115,12 @@ impl Supervisor<'_> {
         &self,
         signals: &mut Signals,
         lookout: &mut Lookout,
+        quorum: &mut Quorum<'_>,
     ) -> anyhow::Result<Exit> {
         let voice = self.voice(self.field.base(), None);
         voice.say("contending", &format!("contends for {}", self.field.describe()));
         loop {
-            let won = match self.contend(signals, lookout).await? {
+            let won = match self.contend(signals, lookout, quorum).await? {
                 Ok(won) => won,
                 Err(exit) => return Ok(exit),
             };
@@ -126,6 +135,7 @@ impl Supervisor<'_> {
         &self,
         signals: &mut Signals,
         lookout: &mut Lookout,
+        quorum: &mut Quorum<'_>,
     ) -> anyhow::Result<Result<Won, Exit>> {
         let voice = self.voice(self.field.base(), None);
         let (mut win, mut over) = (pin!(self.field.win()), pin!(pause(self.args.wait)));
@@ -137,6 +147,10 @@ impl Supervisor<'_> {
                     voice.say("gave up", &lookout.verdict());
                     return Ok(Err(Exit::WaitOver));
                 }
+                count = quorum.next() => match count {
+                    Count::Short(words) => voice.say("waiting", &words),
+                    Count::Enough => voice.say("contending", "enough voters are there now"),
+                },
                 news = lookout.next() => match news {
                     News::Hindered(why) => voice.say("not contending", &why),
                     News::Contends => {

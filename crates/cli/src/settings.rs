@@ -12,10 +12,13 @@ use incumbent::{Backend, Config, ElectionName, Expiry, Protocol, Rules};
 use thiserror::Error;
 
 use self::file::File;
+use self::peers::Said;
+pub(crate) use self::peers::Variables;
 use crate::flags::{Command, Flags, RoundFlags, Shared};
 
 mod file;
 mod folder;
+mod peers;
 mod policy;
 
 /// The election that is meant unless another one is named.
@@ -36,6 +39,12 @@ pub(crate) struct Settings {
     pub(crate) history: Option<PathBuf>,
     /// What all candidates agree on.
     rules: Rules,
+    /// What other processes of this program need to find the same peers, as variables.
+    pub(crate) inherited: Variables,
+    /// Whether whoever peers pick leads without a vote.
+    pub(crate) unratified: bool,
+    /// How elections are held, if peers hold them.
+    of_peers: Option<Protocol>,
     /// How long work may take to end when its leader is asked to hand over.
     pub(crate) drain: Duration,
     /// How long a command gets between TERM and KILL, if it was said.
@@ -71,6 +80,17 @@ pub(crate) enum SettingsError {
     /// Terms are protected from a preemption that nobody asked for.
     #[error("a hold-down is for preemption: say --preempt-after too")]
     HoldDown,
+    /// A flag of peers, and a store that is none.
+    #[error("{0} is for peers, whose URL begins with ring:// or bully://")]
+    OfPeers(&'static str),
+    /// What only peers have, and a store that is none.
+    #[error(
+        "a database has no voters: they are for peers, whose URL begins with ring:// or bully://"
+    )]
+    NoVoters,
+    /// The secret in the environment is no text.
+    #[error("INCUMBENT_SECRET is no text: make one with `incumbent secret`")]
+    SecretText,
 }
 
 impl Settings {
@@ -101,13 +121,24 @@ impl Settings {
         let history = shared.history.clone().or(file.history.take());
         let policy = policy::merge(flags.policy.clone(), &mut file);
         let drain = policy.drain.unwrap_or(incumbent::DEFAULT_DRAIN);
-        let config = configured(shared, &flags.rounds, file);
-        let onlooker = with(policy::configured(config, policy)?, grace, Config::grace);
-        // The demo has a store of its own, for which this URL has no say.
-        let onlooker = match &flags.command {
-            Command::Demo(_) => onlooker,
-            _ => onlooker.for_url(&url)?,
+        let named = flags.rounds.protocol.map(|name| name.0).filter(|name| name.is_of_peers());
+        // The demo has a store of its own, for which this URL has no say; so has a benchmark among
+        // peers that nobody named.
+        let benches = home.is_some() && matches!(flags.command, Command::Bench(_));
+        let plays = matches!(flags.command, Command::Demo(_)) || (benches && named.is_some());
+        let of_peers = if plays { named } else { peers::protocol(&url) };
+        let said = if of_peers.is_some() && !plays {
+            Said::merge(&flags.peers, &mut file)
+        } else {
+            peers::refuse(&flags.peers)?;
+            Said::default()
         };
+        let unratified = of_peers.is_some() && (said.unratified || peers::is_unratified(&url));
+        let inherited = said.variables();
+        let config = said.configured(Config::new())?;
+        let config = configured(config, shared, &flags.rounds, file);
+        let onlooker = with(policy::configured(config, policy)?, grace, Config::grace);
+        let onlooker = if plays { onlooker } else { onlooker.for_url(&url)? };
         let rules = *onlooker.timing()?.rules();
         onlooker.candidate_name()?;
         let config = with(onlooker.clone(), history.as_ref(), Config::history);
@@ -118,6 +149,9 @@ impl Settings {
             onlooker,
             history,
             rules,
+            inherited,
+            unratified,
+            of_peers,
             drain,
             grace,
             metrics,
@@ -127,7 +161,21 @@ impl Settings {
 
     /// How the election is held.
     pub(crate) fn protocol(&self) -> Protocol {
-        protocol_of(&self.rules)
+        self.protocol_by(&self.rules)
+    }
+
+    /// By which protocol an election of this store with these rules is held.
+    pub(crate) fn protocol_by(&self, rules: &Rules) -> Protocol {
+        match (self.of_peers, rules.expiry()) {
+            (Some(protocol), _) => protocol,
+            (None, Expiry::Rounds) => Protocol::Rounds,
+            (None, Expiry::Observed | Expiry::Database) => Protocol::Lease,
+        }
+    }
+
+    /// Whether peers hold the elections, and not a database.
+    pub(crate) const fn is_of_peers(&self) -> bool {
+        self.of_peers.is_some()
     }
 
     /// How long a command gets between TERM and KILL. By rounds a beat takes half of a lease, and
@@ -163,17 +211,9 @@ impl Settings {
     }
 }
 
-/// By which protocol an election with these rules is held.
-pub(crate) fn protocol_of(rules: &Rules) -> Protocol {
-    match rules.expiry() {
-        Expiry::Rounds => Protocol::Rounds,
-        Expiry::Observed | Expiry::Database => Protocol::Lease,
-    }
-}
-
 /// What flags and file say about candidates.
-fn configured(shared: Shared, rounds: &RoundFlags, file: File) -> Config {
-    let config = with(Config::new(), shared.name.or(file.name), Config::name);
+fn configured(config: Config, shared: Shared, rounds: &RoundFlags, file: File) -> Config {
+    let config = with(config, shared.name.or(file.name), Config::name);
     let config = with(config, shared.lease.or(file.lease), Config::lease);
     let config = with(config, shared.margin.or(file.margin), Config::margin);
     let expiry = shared.expiry.map(|rule| rule.0).or(file.expiry);

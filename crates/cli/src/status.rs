@@ -6,13 +6,13 @@
 
 pub(crate) mod controls;
 
-use incumbent::{Expiry, Rules, Sight, Status};
+use incumbent::{Expiry, Protocol, Rules, Sight, Status};
 use serde::Serialize;
 
 use crate::exit::Exit;
 use crate::flags::StatusArgs;
 use crate::printer::Printer;
-use crate::settings::{Settings, protocol_of};
+use crate::settings::Settings;
 use crate::table::Table;
 use crate::{moment, span};
 
@@ -29,12 +29,19 @@ pub(crate) async fn status(
         vec![backend.status(&settings.election).await?]
     };
     backend.close().await;
+    let protocol = |rules: &Rules| settings.protocol_by(rules);
+    let face = |one| Face::of(one, protocol);
     match (&statuses[..], printer.json()) {
-        ([one], true) if !args.all => printer.value(&Face::of(one))?,
-        (all, true) => printer.value(&all.iter().map(Face::of).collect::<Vec<_>>())?,
-        ([one], false) if !args.all => printer.line(page(one))?,
+        ([one], true) if !args.all => printer.value(&face(one))?,
+        (all, true) => printer.value(&all.iter().map(face).collect::<Vec<_>>())?,
+        ([one], false) if !args.all => {
+            printer.line(page(one, protocol))?;
+            if settings.unratified {
+                printer.line("ratified  no: this is a hint, and there may be several leaders")?;
+            }
+        }
         ([], false) => printer.line("no election was ever held here")?,
-        (all, false) => printer.line(overview(all))?,
+        (all, false) => printer.line(overview(all, protocol))?,
     }
     let led = !statuses.is_empty() && statuses.iter().all(|status| status.leader().is_some());
     Ok(if led { Exit::Ok } else { Exit::No })
@@ -42,7 +49,7 @@ pub(crate) async fn status(
 
 /// A status as programs read it.
 #[derive(Debug, Serialize)]
-pub(crate) struct Face {
+struct Face {
     election: String,
     /// `led`, `ending`, `overdue`, `died` or `vacant`.
     state: &'static str,
@@ -56,7 +63,7 @@ pub(crate) struct Face {
     lease: Option<f64>,
     /// Seconds.
     margin: Option<f64>,
-    /// `lease` or `rounds`.
+    /// `lease`, `rounds`, `ring` or `bully`.
     protocol: Option<&'static str>,
     /// `observed` or `database`; by rounds it is always observed.
     expiry: Option<&'static str>,
@@ -73,7 +80,7 @@ pub(crate) struct Face {
 }
 
 impl Face {
-    pub(crate) fn of(status: &Status) -> Face {
+    fn of(status: &Status, protocol: impl Fn(&Rules) -> Protocol) -> Face {
         let leader = status.leader();
         let record = status.record.as_ref();
         let rules = record.map(|record| record.rules);
@@ -87,7 +94,7 @@ impl Face {
             since: leader.map(|leader| moment::rfc3339(leader.since)),
             lease: rules.map(|rules| rules.lease().as_secs_f64()),
             margin: rules.map(|rules| rules.margin().as_secs_f64()),
-            protocol: rules.map(|rules| protocol_of(&rules).as_str()),
+            protocol: rules.map(|rules| protocol(&rules).as_str()),
             expiry: rules.map(|rules| expiry(&rules)),
             remaining: status.remaining().as_secs_f64(),
             successor: controls::reserved(status).map(ToString::to_string),
@@ -108,7 +115,7 @@ const fn expiry(rules: &Rules) -> &'static str {
 }
 
 /// One election, for people.
-fn page(status: &Status) -> String {
+fn page(status: &Status, protocol: impl Fn(&Rules) -> Protocol) -> String {
     let mut lines = vec![("election", status.election.to_string()), ("state", state(status))];
     if let Some(leader) = status.leader() {
         let since = moment::show(leader.since);
@@ -122,7 +129,7 @@ fn page(status: &Status) -> String {
     if let Some(record) = &status.record {
         let rules = &record.rules;
         let (lease, margin) = (span::exact(rules.lease()), span::exact(rules.margin()));
-        lines.push(("protocol", protocol_of(rules).as_str().to_owned()));
+        lines.push(("protocol", protocol(rules).as_str().to_owned()));
         lines.push(("rules", format!("lease {lease}, margin {margin}, expiry {}", expiry(rules))));
     }
     if let Some(successor) = controls::reserved(status) {
@@ -158,7 +165,7 @@ fn state(status: &Status) -> String {
 }
 
 /// All elections, for people.
-fn overview(all: &[Status]) -> Table<7> {
+fn overview(all: &[Status], protocol: impl Fn(&Rules) -> Protocol) -> Table<7> {
     let mut table =
         Table::new(["ELECTION", "STATE", "LEADER", "TERM", "SINCE", "PROTOCOL", "CONTROLS"]);
     for status in all {
@@ -170,7 +177,7 @@ fn overview(all: &[Status]) -> Table<7> {
             or_dash(leader.map(|leader| leader.id.name.to_string())),
             or_dash(leader.map(|leader| leader.term.to_string())),
             or_dash(leader.map(|leader| moment::show(leader.since))),
-            or_dash(status.record.as_ref().map(|it| protocol_of(&it.rules).as_str().to_owned())),
+            or_dash(status.record.as_ref().map(|it| protocol(&it.rules).as_str().to_owned())),
             controls::words(status),
         ]);
     }

@@ -18,6 +18,7 @@ use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use super::place::Place;
 use super::word::{Order, Said, Word};
 use crate::run::ward::own_program;
+use crate::settings::Variables;
 
 /// All candidates of one election.
 #[derive(Debug)]
@@ -27,6 +28,8 @@ pub(super) struct Crowd {
     election: String,
     flags: Vec<String>,
     per_process: usize,
+    /// What must not be seen among the flags.
+    secrets: Variables,
     hosts: Vec<Host>,
     /// In which process each living candidate is.
     homes: BTreeMap<u32, usize>,
@@ -50,6 +53,7 @@ impl Crowd {
         election: String,
         flags: Vec<String>,
         per_process: u32,
+        secrets: Variables,
     ) -> anyhow::Result<Crowd> {
         let (ears, heard) = unbounded_channel();
         Ok(Crowd {
@@ -58,6 +62,7 @@ impl Crowd {
             election,
             flags,
             per_process: usize::try_from(per_process)?,
+            secrets,
             hosts: Vec::new(),
             homes: BTreeMap::new(),
             next: 0,
@@ -151,7 +156,7 @@ impl Crowd {
             }
         }
         // Everyone can see the flags of a process, and a URL may hold a password.
-        command.env("INCUMBENT_URL", self.place.url());
+        command.env("INCUMBENT_URL", self.place.url()).envs(self.secrets.0.iter().cloned());
         command.arg("bench-host").args(["--parent", &std::process::id().to_string()]);
         command.args(["--election", &self.election]).args(&self.flags);
         command.arg("--config").arg(self.place.no_settings());

@@ -15,6 +15,7 @@ use incumbent::sqlx::{
 use incumbent::{Backend, Config};
 use tempfile::TempDir;
 
+use crate::ports;
 use crate::settings::Settings;
 
 /// The tables, and which column names the election; those that others look up come last.
@@ -28,26 +29,36 @@ const TABLES: [(&str, &str); 7] = [
     ("incumbent_election", "name"),
 ];
 
+/// As many voters as anybody has.
+const VOTERS: u32 = 5;
+
 /// A store, and a folder for everything else.
 #[derive(Clone, Debug)]
 pub(super) struct Place {
     folder: Arc<TempDir>,
     url: String,
     own: bool,
+    of_peers: bool,
 }
 
 impl Place {
-    /// The store that was named, or a private one.
-    pub(super) fn new(settings: &Settings) -> anyhow::Result<Place> {
+    /// The store that was named, or a private one. Among private peers, so many vote as there are at
+    /// the smallest size, and no more than usual.
+    pub(super) fn new(settings: &Settings, sizes: &[u32]) -> anyhow::Result<Place> {
         let folder = tempfile::Builder::new().prefix("incumbent-bench-").tempdir();
         let folder = Arc::new(folder.context("cannot make a temporary folder")?);
         let own = settings.is_default_store();
-        let url = if own {
+        let of_peers = settings.is_of_peers();
+        let url = if own && of_peers {
+            let fewest = sizes.iter().copied().min().unwrap_or(VOTERS).min(VOTERS);
+            let voters = ports::free(usize::try_from(fewest)?)?;
+            ports::url(settings.protocol(), &voters, folder.path())
+        } else if own {
             format!("sqlite:{}", folder.path().join("elections.db").display())
         } else {
             settings.url.clone()
         };
-        let place = Place { folder, url, own };
+        let place = Place { folder, url, own, of_peers };
         std::fs::write(place.no_settings(), "").context("cannot write to a temporary folder")?;
         Ok(place)
     }
@@ -61,6 +72,7 @@ impl Place {
         match self.url.split_once(':').map(|(scheme, _)| scheme) {
             Some("postgres" | "postgresql") => "postgres",
             Some("mysql" | "mariadb") => "mysql",
+            Some("ring" | "bully") => "peers",
             _ => "sqlite",
         }
     }
@@ -84,7 +96,10 @@ impl Place {
 
     /// Whether candidates can contend there; makes an SQLite file that is not there.
     pub(super) async fn check(&self, config: &Config) -> anyhow::Result<()> {
-        Backend::open_with(&self.url, config).await?.close().await;
+        // Peers are the candidates themselves: before they come there is nothing to see.
+        if !self.of_peers {
+            Backend::open_with(&self.url, config).await?.close().await;
+        }
         Ok(())
     }
 
@@ -92,6 +107,9 @@ impl Place {
     pub(super) async fn clear(&self, election: &str) -> Result<(), String> {
         if self.own {
             return Ok(());
+        }
+        if self.of_peers {
+            return Err(format!("the voters keep the election {election}, which nobody leads"));
         }
         let mut left = Vec::new();
         for (table, column) in TABLES {

@@ -5,11 +5,12 @@
 //! folder.
 
 use std::fs::File;
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use anyhow::Context;
-use incumbent::{Pacing, Timing};
+use incumbent::{Pacing, Protocol, Timing};
 use rustix::process::Signal;
 use tempfile::TempDir;
 use tokio::process::Command;
@@ -17,6 +18,7 @@ use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::time::timeout;
 
 use super::candidate::{Heard, Life};
+use crate::ports;
 
 /// Who plays.
 pub(super) const NAMES: [&str; 3] = ["alice", "bob", "carol"];
@@ -33,6 +35,8 @@ pub(super) struct Cast {
     folder: TempDir,
     timing: Timing,
     rounds: Option<Pacing>,
+    /// If they are the store themselves: by which protocol, and where each listens.
+    peers: Option<(Protocol, Vec<SocketAddr>)>,
     own: PathBuf,
     lives: [Vec<Life>; NAMES.len()],
     ears: UnboundedSender<Heard>,
@@ -41,18 +45,33 @@ pub(super) struct Cast {
 
 impl Cast {
     /// Makes the folder; nobody plays yet.
-    pub(super) fn new(timing: Timing, rounds: Option<Pacing>) -> anyhow::Result<Cast> {
+    pub(super) fn new(
+        timing: Timing,
+        rounds: Option<Pacing>,
+        of_peers: Option<Protocol>,
+    ) -> anyhow::Result<Cast> {
         let folder = tempfile::Builder::new().prefix("incumbent-demo-").tempdir();
         let folder = folder.context("cannot make a temporary folder")?;
         File::create(folder.path().join("empty.toml")).context("cannot write to it")?;
         let own = std::env::current_exe().context("cannot find this program's own file")?;
+        let peers =
+            of_peers.map(|protocol| Ok::<_, anyhow::Error>((protocol, ports::free(NAMES.len())?)));
+        let peers = peers.transpose()?;
         let (ears, heard) = unbounded_channel();
-        Ok(Cast { folder, timing, rounds, own, lives: Default::default(), ears, heard })
+        Ok(Cast { folder, timing, rounds, peers, own, lives: Default::default(), ears, heard })
     }
 
     /// Where they meet.
     pub(super) fn url(&self) -> String {
+        if let Some((protocol, addresses)) = &self.peers {
+            return ports::url(*protocol, addresses, self.folder.path());
+        }
         format!("sqlite:{}", self.folder.path().join("elections.db").display())
+    }
+
+    /// Whether they are the store themselves.
+    pub(super) const fn is_of_peers(&self) -> bool {
+        self.peers.is_some()
     }
 
     /// What each of them writes down.
@@ -70,7 +89,10 @@ impl Cast {
 
     /// Starts a candidate, for the first time or again.
     pub(super) fn enter(&mut self, who: usize) -> anyhow::Result<()> {
-        let command = self.command(NAMES[who])?;
+        let mut command = self.command(NAMES[who])?;
+        if let Some((_, addresses)) = &self.peers {
+            command.env("INCUMBENT_ME", addresses[who].to_string());
+        }
         let life = self.lives[who].len();
         self.lives[who].push(Life::begin(command, who, life, self.ears.clone())?);
         Ok(())
@@ -145,6 +167,7 @@ impl Cast {
         command.arg("--").arg(&self.own).arg("demo-work");
         Ok(command)
     }
+
     /// The flags on which all agree.
     fn rules(&self) -> Vec<String> {
         let rules = self.timing.rules();

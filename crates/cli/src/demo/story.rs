@@ -53,7 +53,9 @@ impl<'a> Story<'a> {
             NAMES.join(", ")
         ))?;
         for who in 0..NAMES.len() {
-            self.cast.enter(who)?;
+            if self.cast.present(who).is_none() {
+                self.cast.enter(who)?;
+            }
         }
         let (first, began) = self.next_work(None).await?;
         self.view.tell(&format!("{} leads: {}", NAMES[first], describe(began)))?;

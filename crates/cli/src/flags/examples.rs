@@ -30,7 +30,8 @@ Examples:
   incumbent run --rolling --label version=1.4.2 --drain 30s -- ./scheduler
   incumbent run --protocol rounds --address 10.0.0.7:80 --label zone=a -- ./scheduler
   INCUMBENT_URL=postgres://app:secret@db/app incumbent run -- ./scheduler
-  incumbent run --url 'mysql://app@db/app?ssl-mode=verify_identity' -- ./scheduler";
+  incumbent run --url 'mysql://app@db/app?ssl-mode=verify_identity' -- ./scheduler
+  incumbent run --url bully://10.0.0.1,10.0.0.2,10.0.0.3 --secret-file /etc/app/secret -- ./scheduler";
 
 pub(super) const STATUS: &str = "\
 Exits with 0 if somebody leads, with 1 if nobody does; with --all, with 0 if every election is led.
@@ -127,6 +128,27 @@ Examples:
   incumbent uncordon host-1
   incumbent uncordon host-1 --all";
 
+pub(super) const VOTERS: &str = "\
+Voters are changed one at a time, and a majority of them must be up for it. Whoever is added must be
+running; it may contend before. A voter that lost its file is removed and added again. Exits with 0
+if a majority of the voters can be reached.
+
+Examples:
+  incumbent voters --url bully://10.0.0.1,10.0.0.2,10.0.0.3 --secret-file /etc/app/secret
+  incumbent voters add 10.0.0.4:7600
+  incumbent voters remove 10.0.0.1:7600
+  incumbent voters --json | jq -r '.voters[] | select(.up | not) | .address'";
+
+pub(super) const SECRET: &str = "\
+All peers need the same one; whoever knows it is one of them. Keep it in a file that nobody else can
+read, and name the file by --secret-file, or give the secret itself in INCUMBENT_SECRET.
+
+Examples:
+  incumbent secret
+  (umask 077 && incumbent secret > /etc/app/secret)
+  incumbent run --secret-file /etc/app/secret --url ring://10.0.0.1,10.0.0.2,10.0.0.3 -- ./scheduler
+  INCUMBENT_SECRET=$(incumbent secret) docker compose up";
+
 pub(super) const SCHEMA: &str = "\
 In an SQLite file, tables are made by themselves when a candidate first opens it. In a database
 server they are made once, by a user that may create tables; candidates need only what --grants
@@ -149,7 +171,8 @@ Examples:
   incumbent doctor --json --lease 5s
   incumbent doctor --protocol rounds --round-time 1s
   INCUMBENT_URL=postgres://app:secret@db/app incumbent doctor
-  incumbent doctor --url 'mysql://app@node-1/app?galera=single-writer'";
+  incumbent doctor --url 'mysql://app@node-1/app?galera=single-writer'
+  incumbent doctor --url ring://10.0.0.1,10.0.0.2,10.0.0.3 --secret-file /etc/app/secret";
 
 pub(super) const DEMO: &str = "\
 Everything happens in a temporary folder that is removed at the end. Of the shared options, --lease,
@@ -159,7 +182,23 @@ kept.
 Examples:
   incumbent demo
   incumbent demo --json --lease 1s
-  incumbent demo --protocol rounds";
+  incumbent demo --protocol rounds
+  incumbent demo --protocol bully";
+
+pub(super) const LAB: &str = "\
+Runs the machines of ring and bully in virtual time, without ratification: who is picked, what is
+said, and what it costs beside what the textbook says. Times are message times: how long one message
+takes. Of the shared options only --json matters. Exits with 0 if all live nodes agree in the end,
+with 1 if they do not, or if a sweep differs from its theory.
+
+Examples:
+  incumbent lab bully
+  incumbent lab bully --nodes 6 --fail 6 --initiator 1 --svg bully.svg
+  incumbent lab bully --ids 2,5,9 --fail 9 --fail 5@2.5 --return 9@30 --preempt
+  incumbent lab ring --order 3,32,5,80,6,12 --initiator 6
+  incumbent lab ring --nodes 5 --loss 10% --duplicate --seed 7 --acks
+  incumbent lab ring --case average --sweep 2..64
+  incumbent lab bully --case worst --sweep 2..64 --json";
 
 pub(super) const BENCH: &str = "\
 Examples:
@@ -168,7 +207,8 @@ Examples:
 
 pub(super) const BENCH_FAILOVER: &str = "\
 Candidates are processes of their own on this host, in an election that nobody else uses; its rows
-are deleted at the end. Without --url they meet in a private SQLite file. Everybody joins, the round
+are deleted at the end. Without --url they meet in a private SQLite file, or by ring or bully among
+themselves. Everybody joins, the round
 time comes to rest, then the leader is killed without warning, again and again, and another candidate
 takes the place of the dead. A time is from the kill until the new leader's own process knows that it
 leads. On PostgreSQL each candidate needs two connections. Exits with 0 if everything was measured.
@@ -176,6 +216,7 @@ leads. On PostgreSQL each candidate needs two connections. Exits with 0 if every
 Examples:
   incumbent bench failover
   incumbent bench failover --candidates 5 --kills 50 --lease 1s --json
+  incumbent bench failover --protocol bully --candidates 3,25
   incumbent bench failover --protocol rounds --round-time 2s --round-delta 50ms --stable-for 3m
   INCUMBENT_URL=postgres://app:secret@db/app incumbent bench failover --protocol rounds \\
     --candidates 3,50,200,500 --per-process 50 --kills 20 --plot failover.svg";

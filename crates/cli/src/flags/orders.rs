@@ -77,7 +77,7 @@ pub(crate) struct TakeoverArgs {
 /// What `pause` and `resume` take.
 #[derive(Debug, Args)]
 pub(crate) struct ControlArgs {
-    /// In every election of the database, each reported.
+    /// In every election of the store, each reported.
     #[arg(long, conflicts_with = "term")]
     pub(crate) all: bool,
     #[command(flatten)]

@@ -15,7 +15,7 @@ use crate::span;
 #[command(next_help_heading = "Protocol options")]
 pub(crate) struct RoundFlags {
     /// How the election is held; all candidates must agree. A URL may say it too, with
-    /// ?protocol=rounds.
+    /// ?protocol=rounds, and ring:// and bully:// do.
     #[arg(
         long,
         global = true,
@@ -54,7 +54,12 @@ pub(crate) struct ProtocolName(pub(crate) Protocol);
 
 impl ValueEnum for ProtocolName {
     fn value_variants<'a>() -> &'a [Self] {
-        &[ProtocolName(Protocol::Lease), ProtocolName(Protocol::Rounds)]
+        &[
+            ProtocolName(Protocol::Lease),
+            ProtocolName(Protocol::Rounds),
+            ProtocolName(Protocol::Ring),
+            ProtocolName(Protocol::Bully),
+        ]
     }
 
     fn to_possible_value(&self) -> Option<clap::builder::PossibleValue> {
@@ -62,6 +67,8 @@ impl ValueEnum for ProtocolName {
             Protocol::Rounds => {
                 "a roster: every candidate beats, the first in line leads, the pace adapts"
             }
+            Protocol::Ring => "peers pick one of them in a ring, and a majority of them says yes",
+            Protocol::Bully => "peers pick the highest of them, and a majority of them says yes",
             _ => "whoever is first to see that nobody leads takes the term",
         };
         Some(clap::builder::PossibleValue::new(self.0.as_str()).help(help))

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use incumbent::{
     Bar, CandidateId, CandidateName, Member, Peer, Policy, Position, Presence, Roster, Status,
-    StoreTime,
+    StoreTime, VoterStatus, Voters,
 };
 use incumbent_protocol::explain::read;
 use serde::Serialize;
@@ -29,6 +29,10 @@ pub(super) struct Row<'a> {
     duplicate: bool,
     /// Whether there is a line.
     lined: bool,
+    /// Whether it votes, where peers do.
+    votes: Option<bool>,
+    /// Where its peers reach it.
+    home: Option<&'a str>,
     now: StoreTime,
 }
 
@@ -54,6 +58,8 @@ pub(super) struct Face<'a> {
     cordoned: bool,
     /// Whether another live process uses its name.
     duplicate: bool,
+    /// Whether it votes; null where no peers do.
+    votes: Option<bool>,
     address: Option<&'a str>,
     labels: BTreeMap<&'a str, &'a str>,
     /// Seconds since it was last heard of.
@@ -61,8 +67,21 @@ pub(super) struct Face<'a> {
     joined: String,
 }
 
+/// Who votes among peers, as far as that is known.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Voting<'a> {
+    pub(super) of_peers: bool,
+    pub(super) voters: Option<&'a Voters>,
+}
+
 /// Everybody.
-pub(super) fn rows<'a>(status: &'a Status, roster: &'a Roster, peers: &'a [Peer]) -> Vec<Row<'a>> {
+pub(super) fn rows<'a>(
+    status: &'a Status,
+    roster: &'a Roster,
+    peers: &'a [Peer],
+    voting: Voting<'a>,
+) -> Vec<Row<'a>> {
+    let Voting { of_peers, voters } = voting;
     let now = status.now;
     let leader = status.leader().map(|leader| &leader.id);
     let lives = |name: &CandidateName| {
@@ -70,6 +89,8 @@ pub(super) fn rows<'a>(status: &'a Status, roster: &'a Roster, peers: &'a [Peer]
     };
     let row = |who: &'a CandidateId| {
         let peer = peers.iter().find(|peer| peer.id == *who);
+        let voter = voters.and_then(|voters| voter(voters, &who.name));
+        let is_here = peer.is_some_and(|peer| peer.is_present(now));
         Row {
             who,
             peer,
@@ -77,8 +98,10 @@ pub(super) fn rows<'a>(status: &'a Status, roster: &'a Roster, peers: &'a [Peer]
             leads: leader == Some(who),
             next: false,
             bar: status.controls.bar_on(&who.name, now),
-            duplicate: peer.is_some_and(|peer| peer.is_present(now)) && lives(&who.name) > 1,
+            duplicate: is_here && lives(&who.name) > 1,
             lined: roster.pacing.is_some(),
+            votes: voters.map(|_| is_here && voter.is_some()),
+            home: voter.filter(|_| is_here).and_then(|voter| voter.address.as_deref()),
             now,
         }
     };
@@ -91,11 +114,16 @@ pub(super) fn rows<'a>(status: &'a Status, roster: &'a Roster, peers: &'a [Peer]
         all.push(row(leader));
     }
     sort(&mut all);
-    let next = second(&all, status);
+    let next = second(&all, status, of_peers);
     for row in &mut all {
         row.next = next.as_ref() == Some(row.who);
     }
     all
+}
+
+/// The voter whose process has this name. Processes of one name cannot be told apart by it.
+fn voter<'a>(voters: &'a Voters, name: &CandidateName) -> Option<&'a VoterStatus> {
+    voters.members.iter().find(|voter| voter.name.as_deref() == Some(name.as_str()))
 }
 
 /// First in line first; where there is no line, whoever leads, then the best that are there.
@@ -122,13 +150,15 @@ fn policy(all: &[Row<'_>]) -> Policy {
 }
 
 /// Who would be next: whoever the next term is meant for, else the first that may win it.
-fn second(all: &[Row<'_>], status: &Status) -> Option<CandidateId> {
+fn second(all: &[Row<'_>], status: &Status, of_peers: bool) -> Option<CandidateId> {
     let record = status.record.as_ref();
     let transfer = record.and_then(|record| status.controls.transfer_of(record.term));
     let heir = transfer.map(|transfer| &transfer.to);
     let heir = heir.or(record.and_then(|record| record.successor.as_ref()));
     let meant = all.iter().find(|row| row.may_win() && Some(&row.who.name) == heir);
-    meant.or(all.iter().find(|row| row.may_win())).map(|row| row.who.clone())
+    // Among peers nobody knows whom they will pick before they do.
+    let first = all.iter().find(|row| row.may_win() && !of_peers);
+    meant.or(first).map(|row| row.who.clone())
 }
 
 impl<'a> Row<'a> {
@@ -177,7 +207,8 @@ impl<'a> Row<'a> {
         let said = self.peer.map_or("-", |peer| peer.presence.as_str());
         let bar = self.bar.map(|bar| if bar.until.is_some() { "held off" } else { "cordoned" });
         let duplicate = self.duplicate.then_some("duplicate name");
-        [said].into_iter().chain(bar).chain(duplicate).collect::<Vec<_>>().join(", ")
+        let votes = (self.votes == Some(true)).then_some("votes");
+        [said].into_iter().chain(votes).chain(bar).chain(duplicate).collect::<Vec<_>>().join(", ")
     }
 
     pub(super) fn priority(&self) -> i32 {
@@ -186,7 +217,7 @@ impl<'a> Row<'a> {
 
     pub(super) fn address(&self) -> Option<&'a str> {
         let told = self.peer.and_then(|peer| peer.profile.address.as_deref());
-        told.or(self.member.and_then(|member| member.address.as_deref()))
+        told.or(self.member.and_then(|member| member.address.as_deref())).or(self.home)
     }
 
     pub(super) fn labels(&self) -> &'a [(String, String)] {
@@ -222,6 +253,7 @@ impl<'a> Row<'a> {
             prefers: self.peer.map(|peer| peer.prefers.as_str()),
             cordoned: self.bar.is_some(),
             duplicate: self.duplicate,
+            votes: self.votes,
             address: self.address(),
             labels: labels.map(|(key, value)| (&key[..], &value[..])).collect(),
             idle: self.idle().as_secs_f64(),

@@ -1,7 +1,7 @@
 //! What stays in force until it is lifted: `pause`, `resume`, `cordon` and `uncordon`.
 //!
 //! Assumes: nothing about who is up.
-//! Promises: one election, or every election of the database, each reported. In every election, what
+//! Promises: one election, or every election of the store, each reported. In every election, what
 //! is already as it should be counts as done, and an election that never saw the candidate is passed
 //! over.
 

@@ -15,7 +15,7 @@ use super::{SettingsError, folder};
 use crate::flags::{Label, label};
 use crate::span;
 
-const KNOWN: [&str; 22] = [
+const KNOWN: [&str; 26] = [
     "url",
     "election",
     "name",
@@ -38,6 +38,10 @@ const KNOWN: [&str; 22] = [
     "rolling",
     "drain",
     "metrics",
+    "secret_file",
+    "data",
+    "me",
+    "unratified",
 ];
 
 /// What the file says.
@@ -65,6 +69,10 @@ pub(super) struct File {
     pub(super) rolling: Option<bool>,
     pub(super) drain: Option<Duration>,
     pub(super) metrics: Option<SocketAddr>,
+    pub(super) secret: Option<PathBuf>,
+    pub(super) data: Option<PathBuf>,
+    pub(super) me: Option<String>,
+    pub(super) unratified: Option<bool>,
 }
 
 /// Reads the named file, or the usual one if it exists.
@@ -91,6 +99,10 @@ fn is_missing(error: &std::io::Error) -> bool {
 fn parse(text: &str) -> Result<File, String> {
     let table: Table =
         text.parse().map_err(|error: toml::de::Error| error.to_string().trim_end().to_owned())?;
+    if table.contains_key("secret") {
+        // Configuration is copied and shown; a secret is neither.
+        return Err("a secret does not stand in here: name its file with secret_file".to_owned());
+    }
     if let Some(key) = table.keys().find(|key| !KNOWN.contains(&key.as_str())) {
         return Err(format!("unknown key {key:?}; the known ones are {}", KNOWN.join(", ")));
     }
@@ -134,6 +146,10 @@ fn parse(text: &str) -> Result<File, String> {
         rolling: truth(&table, "rolling")?,
         drain: span("drain")?,
         metrics: text("metrics")?.as_deref().map(address).transpose()?,
+        secret: text("secret_file")?.map(PathBuf::from),
+        data: text("data")?.map(PathBuf::from),
+        me: text("me")?,
+        unratified: truth(&table, "unratified")?,
     })
 }
 
@@ -191,7 +207,7 @@ mod tests {
             | "preempt_after" | "hold_down" | "drain" => format!("{key} = \"2s\"\n"),
             "priority" => "priority = -3\n".to_owned(),
             "prefer" => "prefer = \"zone=a,version=newest\"\n".to_owned(),
-            "rolling" => "rolling = true\n".to_owned(),
+            "rolling" | "unratified" => format!("{key} = true\n"),
             "expiry" => "expiry = \"database\"\n".to_owned(),
             "protocol" => "protocol = \"rounds\"\n".to_owned(),
             "round_limit" => "round_limit = 3\n".to_owned(),
@@ -224,6 +240,10 @@ mod tests {
             rolling: Some(true),
             drain: two,
             metrics: Some(SocketAddr::from((std::net::Ipv6Addr::LOCALHOST, 9464))),
+            secret: Some("x".into()),
+            data: Some("x".into()),
+            me: word(),
+            unratified: Some(true),
         };
         assert_eq!(parse(&text.concat()), Ok(file));
     }
@@ -235,7 +255,7 @@ mod tests {
             error,
             "unknown key \"leese\"; the known ones are url, election, name, lease, margin, expiry, history, grace, \
              protocol, round_time, round_limit, round_delta, round_cap, address, label, priority, prefer, preempt_after, \
-             hold_down, rolling, drain, metrics"
+             hold_down, rolling, drain, metrics, secret_file, data, me, unratified"
         );
     }
 

@@ -38,6 +38,8 @@ fn every_command_has_a_page_with_examples() {
         "resume",
         "cordon",
         "uncordon",
+        "voters",
+        "secret",
         "schema",
         "doctor",
         "demo",

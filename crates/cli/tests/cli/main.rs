@@ -12,6 +12,7 @@ mod demo;
 mod doctor;
 mod explain;
 mod help;
+mod lab;
 mod look;
 #[path = "../mask/mod.rs"]
 mod mask;
@@ -20,6 +21,7 @@ mod metrics;
 mod orders;
 #[cfg(feature = "otel")]
 mod otel;
+mod peers;
 mod refused;
 mod rounds;
 mod settings;

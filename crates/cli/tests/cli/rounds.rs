@@ -56,14 +56,14 @@ fn words_that_mean_nothing_are_refused_with_what_would_be_right() {
     );
     refused(
         &["--protocol", "raft"],
-        "invalid value 'raft' for '--protocol <NAME>'\n  [possible values: lease, rounds]\n",
+        "invalid value 'raft' for '--protocol <NAME>'\n  [possible values: lease, rounds, ring, bully]\n",
     );
     let desk = Desk::new();
     let url = format!("{}?protocol=raft", desk.url());
     desk.call(&["status", "--url", &url]).failed(
         2,
         &format!(
-            "cannot use the URL {url:?}: cannot use this protocol: \"raft\" is none: use \"lease\" or \"rounds\""
+            "cannot use the URL {url:?}: cannot use this protocol: \"raft\" is none: use \"lease\", \"rounds\", \"ring\" or \"bully\""
         ),
     );
     let url = format!("{}?protocol=rounds", desk.url());

@@ -10,8 +10,9 @@ fn an_unknown_scheme_is_answered_with_the_known_ones() {
     Desk::new().call(&["status", "--url", "zookeeper://host"]).failed(
         2,
         "cannot use the URL \"zookeeper://host\": unknown scheme \"zookeeper\"; use sqlite:///absolute/path.db, \
-         sqlite:relative/path.db, a plain path that ends in .db, postgres://user:password@host/database or \
-         mysql://user:password@host/database",
+         sqlite:relative/path.db, a plain path that ends in .db, postgres://user:password@host/database, \
+         mysql://user:password@host/database, or without a database ring://host1:7600,host2:7600,host3:7600 or \
+         bully://host1:7600,host2:7600,host3:7600",
     );
 }
 
@@ -160,7 +161,7 @@ fn an_unknown_key_in_the_file_is_named_with_the_known_ones() {
         &format!(
             "{}: unknown key \"leese\"; the known ones are url, election, name, lease, margin, expiry, history, grace, \
              protocol, round_time, round_limit, round_delta, round_cap, address, label, priority, prefer, preempt_after, \
-             hold_down, rolling, drain, metrics",
+             hold_down, rolling, drain, metrics, secret_file, data, me, unratified",
             file.display()
         ),
     );
