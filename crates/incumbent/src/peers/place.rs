@@ -265,3 +265,24 @@ fn millis(key: &str, value: &str) -> Result<Duration, String> {
     let span = millis.filter(|millis| (1..=3_600_000).contains(millis)).map(Duration::from_millis);
     span.ok_or(format!("the option {key} takes a span such as 700ms or 2s"))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_for_many_must_say_how_many_vote() {
+        let error =
+            Place::parse(Scheme::Ring, "//peers.example?discover=dns").expect_err("how many");
+        assert!(error.contains("voters=N"), "{error}");
+        assert!(Place::parse(Scheme::Ring, "//peers.example?discover=dns&voters=3").is_ok());
+    }
+
+    #[tokio::test]
+    async fn a_part_of_those_who_vote_is_not_taken_for_the_whole() {
+        let url = "//localhost?discover=dns&voters=200";
+        let place = Place::parse(Scheme::Bully, url).expect("a place");
+        let error = place.seats().await.expect_err("too few").to_string();
+        assert!(error.contains("200 are to vote"), "{error}");
+    }
+}

@@ -237,3 +237,34 @@ impl<K: Ord + Clone, V: Clone> Voter<K, V> {
         self.slots.insert(key, slot);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::identity::Incarnation;
+
+    fn founded(disks: [u128; 3]) -> Electorate {
+        let lineages = (1..).zip(disks);
+        let lineages =
+            lineages.map(|(node, disk)| (NodeId::given(node), Lineage::drawn(disk))).collect();
+        Electorate::founded(lineages).confirmed()
+    }
+
+    #[test]
+    fn an_electorate_of_another_founding_is_left_alone_whatever_its_number() {
+        let (own, other) = (founded([1, 2, 3]), founded([1, 8, 9]));
+        let later = other.without(NodeId::given(3)).expect("one less");
+        assert!(later.number() > own.number() && !own.is_akin(&later));
+        let voter = Voter::<u8, u8>::new(NodeId::given(1), own.clone());
+        let mut voter = voter.of(Lineage::drawn(1));
+        let heed = vec![(0, Ask::Heed(Ballot::first(Incarnation::from_random(7))))];
+        let promise = voter.handle(&later, heed.clone());
+        assert_eq!(promise.entries(), [], "nothing of it is kept");
+        let replies = promise.keep(|_| Ok::<(), ()>(())).expect("kept");
+        assert_eq!(replies, [Reply::NoVoter]);
+        assert_eq!(voter.electorate(), &own);
+        // Those who were founded together go on.
+        let replies = voter.handle(&own, heed).keep(|_| Ok::<(), ()>(())).expect("kept");
+        assert_eq!(replies, [Reply::Shown(None)]);
+    }
+}
