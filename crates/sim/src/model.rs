@@ -19,12 +19,14 @@
 //! | [`explore`](explore()) | visits every state |
 //! | [`size`](Size) | which worlds to explore, by how much time there is |
 //! | [`fenced`] | other small worlds: fenced transactions, statement by statement |
+//! | [`nominate`] | other small worlds: three nodes that pick one of them |
 //! | [`ratify`] | other small worlds: registers that a majority of voters keeps |
 //!
 //! [`Candidacy`]: incumbent_protocol::candidacy::Candidacy
 
 mod explore;
 pub mod fenced;
+pub mod nominate;
 pub mod ratify;
 mod seat;
 mod setup;
