@@ -23,11 +23,11 @@ pub(crate) fn run(root: &Path, action: ChaosAction) -> anyhow::Result<()> {
 }
 
 fn shake(root: &Path, peers: Peers) -> anyhow::Result<()> {
-    let Peers { nodes, kills, stops, partitions, lease, seed, scheme } = peers;
+    let Peers { nodes, voters, kills, stops, partitions, lease, seed, scheme } = peers;
     let mut command = test(root, "peers_chaos");
     // One after the other: each needs all of the machine.
     command.arg("--test-threads=1");
-    let counts = [("NODES", nodes), ("KILLS", kills), ("STOPS", stops)];
+    let counts = [("NODES", nodes), ("VOTERS", voters), ("KILLS", kills), ("STOPS", stops)];
     set(&mut command, &counts);
     set(&mut command, &[("PARTITIONS", partitions), ("LEASE", lease), ("SEED", seed)]);
     let only = scheme.map(|scheme| match scheme {

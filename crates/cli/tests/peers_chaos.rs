@@ -1,7 +1,7 @@
 //! Peers under chaos: real processes that elect one of them are killed, stopped and cut off from each
 //! other in random order; never do two lead at once, and when all is well again somebody leads.
 //!
-//! Assumes: nothing else runs on their ports. `INCUMBENT_CHAOS_NODES`, `_KILLS`, `_STOPS`,
+//! Assumes: nothing else runs on their ports. `INCUMBENT_CHAOS_NODES`, `_VOTERS`, `_KILLS`, `_STOPS`,
 //! `_PARTITIONS`, `_LEASE` (milliseconds), `_SEED` and `_SCHEME` say how much, and in which order.
 //! Promises: every connection between two processes goes through a proxy of its own. The histories of
 //! all of them are judged together. Nothing is asked to be fast.
@@ -73,7 +73,10 @@ fn shake(scheme: &'static str) {
     };
     let seed = setting("SEED", 1);
     let lease = Duration::from_millis(setting("LEASE", 1_500));
-    let mut stage = Stage::new(Setting { scheme, nodes, lease, more: "" });
+    // All of them, unless it says how many.
+    let voters = setting("VOTERS", 0);
+    let more = if voters == 0 { "" } else { format!("&voters={voters}").leak() };
+    let mut stage = Stage::new(Setting { scheme, nodes, lease, more });
     let mut random = Random::from_seed(seed);
     let mut tally = BTreeMap::<Blow, u64>::new();
     stage.settle();
