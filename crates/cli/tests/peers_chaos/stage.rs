@@ -72,21 +72,6 @@ impl Stage {
         std::thread::sleep(self.setting.lease);
     }
 
-    /// Parts whoever leads from all others, and waits until another one works. Tells when they were
-    /// parted, by the lease clock.
-    pub(crate) fn behead(&mut self) -> u64 {
-        self.settle();
-        // Whoever is alone in the beginning may lead for a moment where nobody ratifies.
-        std::thread::sleep(self.setting.lease * 3);
-        let leader = peer(&self.settle().name);
-        let parted = incumbent::lease_clock_nanos();
-        self.mesh.split(&[leader]);
-        self.worker(|it| it != leader);
-        std::thread::sleep(self.setting.lease);
-        self.mesh.heal();
-        parted
-    }
-
     fn join(&mut self, peer: usize) {
         self.join_by(peer, &self.mesh.list(peer));
     }
