@@ -77,12 +77,12 @@ async fn renewals_stop_before_the_lease_ends() {
     let until = first.valid_until_nanos();
     soon("the loss", first.lost()).await;
     assert_eq!(first.valid_until_nanos(), until, "renewed without a majority");
-    drop(first);
-    // Both come back: whoever leads next waited for the lease.
+    // Both come back while the first still has its leadership in hand (to drop it would be to
+    // resign, which ends a lease at once): whoever leads next waited for the lease.
     let (two, three) = (cluster.start(1, SHORT).await, cluster.start(2, SHORT).await);
     let second = lead(&two).await;
     assert!(lease_clock_nanos() > until, "two was early");
-    drop(second);
+    drop((first, second));
     close_all(vec![one, two, three]).await;
 }
 
