@@ -18,6 +18,7 @@ use std::io::Write;
 use std::time::Duration;
 
 use blow::{Blow, Plan};
+use incumbent_sim::check::Violation;
 use incumbent_sim::random::Random;
 use stage::{Setting, Stage};
 
@@ -46,6 +47,18 @@ fn two_who_lead_because_their_lists_differ_are_found_by_the_judges() {
     stage.divide();
     let report = stage.judged();
     assert!(report.violations.iter().any(|it| it.property == "at_most_one_lease"), "{report}");
+}
+
+/// What the textbook does under a partition, and why a majority has to ratify.
+#[test]
+fn two_who_lead_because_nobody_ratifies_are_found_by_the_judges() {
+    let lease = Duration::from_secs(1);
+    let more = "&unratified=true";
+    let mut stage = Stage::new(Setting { scheme: "bully", nodes: 3, lease, more });
+    let parted = stage.behead();
+    let report = stage.judged();
+    let two = |it: &Violation| it.property == "at_most_one_lease" && it.at.as_nanos() > parted;
+    assert!(report.violations.iter().any(two), "{report}");
 }
 
 fn shake(scheme: &'static str) {

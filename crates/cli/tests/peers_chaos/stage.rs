@@ -72,6 +72,29 @@ impl Stage {
         std::thread::sleep(self.setting.lease);
     }
 
+    /// Parts whoever leads from all others, and waits until another one works. Tells when they were
+    /// parted, by the lease clock.
+    pub(crate) fn behead(&mut self) -> u64 {
+        for peer in 1..=self.setting.nodes {
+            self.join(peer);
+        }
+        // Whoever is alone in the beginning may lead for a moment where nobody ratifies, and the one
+        // that stays need not have been the last to begin.
+        std::thread::sleep(self.setting.lease * 3);
+        let leader = self.troupe.until("one alone to work", || {
+            let starts = self.troupe.starts().into_iter();
+            let mut alive = starts.filter(|start| is_alive(start.pid));
+            alive.next().filter(|_| alive.next().is_none())
+        });
+        let leader = peer(&leader.name);
+        let parted = incumbent::lease_clock_nanos();
+        self.mesh.split(&[leader]);
+        self.worker(|it| it != leader);
+        std::thread::sleep(self.setting.lease);
+        self.mesh.heal();
+        parted
+    }
+
     fn join(&mut self, peer: usize) {
         self.join_by(peer, &self.mesh.list(peer));
     }
