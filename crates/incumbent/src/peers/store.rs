@@ -4,24 +4,28 @@
 //! what it was to do.
 //! Promises: what [`Arbiter`] says. A write is decided on the value that a majority holds, and
 //! counts only if nothing was chosen in between.
+//!
+//! | file | what |
+//! |---|---|
+//! | [`sheets`] | what is seen of elections |
+//! | [`change`] | how they are changed |
+//! | [`renewal`] | how leaders prolong their terms |
+//! | [`roll`] | who is there |
 
-use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use incumbent_protocol::controls::Controls;
-use incumbent_protocol::identity::{CandidateId, ElectionName};
+use incumbent_protocol::identity::ElectionName;
 use incumbent_protocol::lease::request::Holding;
-use incumbent_protocol::lease::row::Snapshot;
-use incumbent_protocol::roll::{Peer, Presence};
+use incumbent_protocol::roll::Peer;
 use incumbent_protocol::rounds::round::Round;
 use incumbent_protocol::time::StoreTime;
 use tokio::sync::mpsc;
 
 use super::hints::Hints;
-use super::message::{Key, Line, Message, Value};
+use super::message::Key;
 use super::node::{Node, Nomination, Reach};
-use super::register::{Fate, Heeded, Registers};
-use super::sheet::{Sheet, no_rounds};
+use super::register::Registers;
+use super::sheet::no_rounds;
 use super::voters::{self, Ballot, Voters};
 use crate::bell::{Bell, Ring};
 use crate::clock;
@@ -30,14 +34,17 @@ use crate::store::arbiter::{Arbiter, Plan, Rolls, Roster, Snapshots};
 use crate::store::office::{OrderRecord, TermRecord};
 use crate::store::round::Answer;
 
+mod change;
+mod renewal;
+mod roll;
+mod sheets;
+
+use sheets::snapshots;
+
+pub(super) use roll::merge;
+
 /// How many elections travel in one message, so that it never becomes too long.
 const TOGETHER: usize = 100;
-
-/// How long a call of the roll waits for those who are slower than most.
-const ROLL_PATIENCE: Duration = Duration::from_millis(50);
-
-/// How long an order waits before it is tried again.
-const CONFLICT: Duration = Duration::from_millis(20);
 
 /// How long an onlooker waits for a majority.
 const REACH_PATIENCE: Duration = Duration::from_secs(5);
@@ -199,169 +206,6 @@ impl Store {
         // What was said last is still to leave.
         self.node.close().await;
     }
-
-    async fn sheets(
-        &mut self,
-        names: &[&ElectionName],
-    ) -> Result<(BTreeMap<ElectionName, Sheet>, StoreTime), Error> {
-        let names: BTreeSet<&ElectionName> = names.iter().copied().collect();
-        let mut sheets = BTreeMap::new();
-        if let Some(hints) = self.hints.as_mut().filter(|_| self.contends) {
-            for name in names {
-                sheets.insert(name.clone(), hints.sheet(name).await);
-            }
-            return Ok((sheets, clock::wall()));
-        }
-        if self.hints.is_some() {
-            return self.hearsay(&names.into_iter().collect::<Vec<_>>()).await;
-        }
-        let names: Vec<&ElectionName> = names.into_iter().collect();
-        let mut now = self.registers.now();
-        for some in names.chunks(TOGETHER) {
-            let keys: Vec<Key> = some.iter().map(|name| key(name)).collect();
-            let (values, at) = self.registers.read(&keys).await?;
-            now = at;
-            for (name, value) in some.iter().zip(values) {
-                sheets.insert((*name).clone(), Sheet::read(value.as_ref())?);
-            }
-        }
-        Ok((sheets, now))
-    }
-
-    /// Who says that it leads: all that an onlooker can see if nothing is ratified.
-    async fn hearsay(
-        &mut self,
-        names: &[&ElectionName],
-    ) -> Result<(BTreeMap<ElectionName, Sheet>, StoreTime), Error> {
-        let rolls = self.roll(&[], names).await?;
-        let now = clock::wall();
-        let leads = |peer: &&Peer| {
-            peer.is_present(now) && matches!(peer.presence, Presence::Leading | Presence::Draining)
-        };
-        let mut sheets = BTreeMap::new();
-        for (name, peers) in rolls {
-            let leader = peers.iter().filter(leads).max_by_key(|peer| peer.beaten_at);
-            if let Some(hints) = &mut self.hints {
-                let sheet = hints.seen(&name, leader.map(|peer| peer.id.clone()));
-                sheets.insert(name, sheet);
-            }
-        }
-        Ok((sheets, now))
-    }
-
-    /// Every election that was ever held here.
-    async fn elections(&mut self) -> Result<Vec<ElectionName>, Error> {
-        if let Some(hints) = &self.hints {
-            return Ok(hints.elections());
-        }
-        let named = |key| match key {
-            Key::Election(name) => Some(name),
-            Key::Electorate => None,
-        };
-        Ok(self.registers.keys().await?.into_iter().filter_map(named).collect())
-    }
-
-    async fn sheet(&mut self, election: &ElectionName) -> Result<Sheet, Error> {
-        let (mut sheets, _) = self.sheets(&[election]).await?;
-        Ok(sheets.remove(election).unwrap_or_default())
-    }
-
-    /// Proposes what was decided, and sees to it that it is known whether it was chosen. Gives back what
-    /// voters hold where others were faster.
-    async fn commit(
-        &mut self,
-        changes: Vec<(Heeded, Value)>,
-    ) -> Result<BTreeMap<Key, Value>, Error> {
-        let wanted: Vec<(Key, Value)> =
-            changes.iter().map(|(heeded, value)| (heeded.key.clone(), value.clone())).collect();
-        let fates = self.registers.propose(changes).await?;
-        let doubtful = wanted.into_iter().zip(fates).filter(|(_, fate)| *fate == Fate::Doubtful);
-        let mut others = BTreeMap::new();
-        for ((key, value), _) in doubtful {
-            let held = self.insist(&key, &value).await?;
-            if held != value {
-                others.insert(key, held);
-            }
-        }
-        Ok(others)
-    }
-
-    /// A value was overruled on its way. What voters hold is proposed once more, be it that value or
-    /// another one: after that it is chosen, or it never will be, though another one may have followed
-    /// it. Gives back what is chosen now.
-    async fn insist(&mut self, key: &Key, value: &Value) -> Result<Value, Error> {
-        loop {
-            let (mut heeded, _) = self.registers.heed(std::slice::from_ref(key)).await?;
-            let Some(one) = heeded.pop() else { return Ok(value.clone()) };
-            let held = one.value.clone().map_or_else(|| Sheet::default().write(), Ok)?;
-            if self.registers.propose(vec![(one, held.clone())]).await? == [Fate::Chosen] {
-                return Ok(held);
-            }
-            self.registers.step_aside().await;
-        }
-    }
-
-    /// Prolongs some of the held terms, and names those that still stood.
-    async fn renew_some(
-        &mut self,
-        held: &[(&ElectionName, &Holding)],
-        renewed: &mut Vec<String>,
-    ) -> Result<(), Error> {
-        let mut fresh: Vec<(&ElectionName, &Holding)> = Vec::new();
-        let mut changes = Vec::new();
-        let mut by = Vec::new();
-        let now = self.registers.now();
-        for (election, holding) in held.iter().copied() {
-            let known = self.registers.shortcut(&key(election));
-            let next = known.as_ref().and_then(|heeded| {
-                Sheet::read(heeded.value.as_ref()).ok()?.renewed(holding, now)?.write().ok()
-            });
-            match (known, next) {
-                (Some(heeded), Some(value)) => {
-                    changes.push((heeded, value));
-                    by.push((election, holding));
-                }
-                _ => fresh.push((election, holding)),
-            }
-        }
-        let fates = self.registers.propose(changes).await?;
-        // By an order, most likely, which is not to lose against every beat.
-        let overruled = fates.contains(&Fate::Doubtful);
-        for ((election, holding), fate) in by.into_iter().zip(fates) {
-            match fate {
-                Fate::Chosen => renewed.push(election.to_string()),
-                Fate::Doubtful => fresh.push((election, holding)),
-            }
-        }
-        if overruled {
-            self.registers.step_aside().await;
-        }
-        while !fresh.is_empty() {
-            let keys: Vec<Key> = fresh.iter().map(|(election, _)| key(election)).collect();
-            let (heeded, now) = self.registers.heed(&keys).await?;
-            let mut changes = Vec::new();
-            let mut by = Vec::new();
-            for (one, (election, holding)) in heeded.into_iter().zip(std::mem::take(&mut fresh)) {
-                let sheet = Sheet::read(one.value.as_ref())?;
-                if let Some(next) = sheet.renewed(holding, now) {
-                    changes.push((one, next.write()?));
-                    by.push((election, holding));
-                }
-            }
-            let fates = self.registers.propose(changes).await?;
-            for ((election, holding), fate) in by.into_iter().zip(fates) {
-                match fate {
-                    Fate::Chosen => renewed.push(election.to_string()),
-                    // A beat more does no harm.
-                    Fate::Doubtful => fresh.push((election, holding)),
-                }
-            }
-            if !fresh.is_empty() {
-                self.registers.step_aside().await;
-            }
-        }
-        Ok(())
-    }
 }
 
 impl Arbiter for Store {
@@ -407,47 +251,7 @@ impl Arbiter for Store {
             }
             return Ok(decided);
         }
-        let names: BTreeSet<&ElectionName> = names.iter().copied().collect();
-        let keys: Vec<Key> = names.iter().map(|name| key(name)).collect();
-        let (heeded, now) = self.registers.heed(&keys).await?;
-        let mut held: BTreeMap<ElectionName, (Heeded, Sheet)> = BTreeMap::new();
-        for (name, one) in names.into_iter().zip(heeded) {
-            let sheet = Sheet::read(one.value.as_ref())?;
-            held.insert(name.clone(), (one, sheet));
-        }
-        let shown = held.iter().map(|(name, (_, sheet))| (name.clone(), sheet));
-        let (plans, decided) = decide(snapshots(shown, now))?;
-        let mut changes: BTreeMap<ElectionName, (Heeded, Sheet)> = BTreeMap::new();
-        for plan in &plans {
-            let election = election_of(plan);
-            let (one, sheet) = match changes.remove(election) {
-                Some(changed) => changed,
-                None => held.remove(election).ok_or_else(no_rounds)?,
-            };
-            changes.insert(election.clone(), (one, sheet.after(plan)?));
-        }
-        let orders: BTreeMap<Key, OrderRecord> = changes
-            .iter()
-            .filter(|(name, _)| plans.iter().any(|plan| orders_in(plan, name)))
-            .filter_map(|(name, (_, sheet))| Some((key(name), sheet.orders.first()?.clone())))
-            .collect();
-        let changes = changes.into_values().map(|(one, sheet)| Ok((one, sheet.write()?)));
-        let changes = changes.collect::<Result<Vec<_>, Error>>()?;
-        for (key, held) in self.commit(changes).await? {
-            let both = "another process changed it at the same time".to_owned();
-            match orders.get(&key) {
-                // Orders stay on the sheet, whatever follows.
-                Some(order) if Sheet::read(Some(&held))?.orders.contains(order) => {}
-                Some(_) => {
-                    // Whoever was faster may need another moment.
-                    tokio::time::sleep(CONFLICT).await;
-                    return Err(Error::Conflict(both));
-                }
-                // Nobody can tell whether another term followed that one.
-                None => return Err(Error::Store(both)),
-            }
-        }
-        Ok(decided)
+        self.write_ratified(names, decide).await
     }
 
     async fn terms(
@@ -483,39 +287,7 @@ impl Arbiter for Store {
         lines: &[(&ElectionName, &Peer)],
         elections: &[&ElectionName],
     ) -> Result<Rolls, Error> {
-        let now = self.registers.now();
-        let line = |(name, peer): &(&ElectionName, &Peer)| ((*name).clone(), Line::of(peer, now));
-        let lines: Vec<_> = lines.iter().map(line).collect();
-        let wanted: Vec<ElectionName> = elections.iter().map(|name| (*name).clone()).collect();
-        let electorate = self.registers.electorate().clone();
-        let voters = electorate.voters().clone();
-        let mut inbox = self.node.question(voters.clone(), ROLL_PATIENCE, |id| Message::Roll {
-            id,
-            lines,
-            elections: wanted,
-        });
-        let mut heard = BTreeSet::new();
-        let mut found: BTreeMap<(ElectionName, CandidateId), Line> = BTreeMap::new();
-        while heard.len() < voters.len() {
-            let enough = if self.hints.is_some() {
-                !heard.is_empty()
-            } else {
-                electorate.is_majority(heard.iter())
-            };
-            // For people: not worth waiting for the slow ones.
-            let patience = if enough { ROLL_PATIENCE } else { REACH_PATIENCE };
-            let Ok(answer) = tokio::time::timeout(patience, inbox.next()).await else { break };
-            let (from, Message::Rolled { lines, .. }) = answer else { continue };
-            heard.insert(from);
-            for (election, line) in lines {
-                merge(&mut found, election, line);
-            }
-        }
-        let mut rolls: Rolls = elections.iter().map(|name| ((*name).clone(), Vec::new())).collect();
-        for ((election, _), line) in found {
-            rolls.entry(election).or_default().push(line.peer());
-        }
-        Ok(rolls)
+        self.call(lines, elections).await
     }
 
     async fn orders(
@@ -533,49 +305,6 @@ impl Arbiter for Store {
     }
 }
 
-/// Of lines of the same candidate the newest counts, with the earliest start.
-pub(super) fn merge(
-    roll: &mut BTreeMap<(ElectionName, CandidateId), Line>,
-    election: ElectionName,
-    line: Line,
-) {
-    let key = (election, line.id().clone());
-    match roll.get_mut(&key) {
-        Some(known) => {
-            let started = known.started.min(line.started);
-            if line.beaten_at >= known.beaten_at {
-                *known = line;
-            }
-            known.started = started;
-        }
-        None => drop(roll.insert(key, line)),
-    }
-}
-
 fn key(election: &ElectionName) -> Key {
     Key::Election(election.clone())
-}
-
-const fn election_of(plan: &Plan) -> &ElectionName {
-    match plan {
-        Plan::Claim { election, .. }
-        | Plan::Release { election, .. }
-        | Plan::Register { election, .. } => election,
-        Plan::Order { warrant, .. } => &warrant.election,
-    }
-}
-
-/// Whether a plan is an order in that election.
-fn orders_in(plan: &Plan, election: &ElectionName) -> bool {
-    matches!(plan, Plan::Order { .. }) && election_of(plan) == election
-}
-
-fn snapshots<'a>(
-    sheets: impl Iterator<Item = (ElectionName, &'a Sheet)>,
-    now: StoreTime,
-) -> Snapshots {
-    let found = sheets.map(|(name, sheet)| (name, sheet.page.snapshot(now))).collect();
-    let controls = Controls::default();
-    let blank = Snapshot { record: None, now, holder_died: false, replaced: None, controls };
-    Snapshots { found, blank }
 }
