@@ -37,7 +37,10 @@ impl Backup for Postgres {
 impl Backup for MariaDb {
     fn save(&self, file: &Path) -> Command {
         let mut command = tool(self, "mariadb-dump");
-        command.args(["--single-transaction", "--routines", "incumbent", "--result-file"]);
+        // The candidates go on meanwhile: whatever they write into a table that was just made anew is
+        // overwritten by the backup.
+        command.args(["--single-transaction", "--replace", "--routines", "incumbent"]);
+        command.arg("--result-file");
         command.arg(file);
         command
     }
