@@ -43,7 +43,7 @@ fn never_do_two_lead_by_bully_and_after_every_blow_somebody_does() {
 #[test]
 fn two_who_lead_because_their_lists_differ_are_found_by_the_judges() {
     let lease = Duration::from_secs(1);
-    let mut stage = Stage::new(Setting { scheme: "ring", nodes: 2, lease, more: "" });
+    let mut stage = Stage::new(Setting { scheme: "ring", nodes: 2, voters: 2, lease, more: "" });
     stage.divide();
     let report = stage.judged();
     assert!(report.violations.iter().any(|it| it.property == "at_most_one_lease"), "{report}");
@@ -54,7 +54,7 @@ fn two_who_lead_because_their_lists_differ_are_found_by_the_judges() {
 fn two_who_lead_because_nobody_ratifies_are_found_by_the_judges() {
     let lease = Duration::from_secs(1);
     let more = "&unratified=true";
-    let mut stage = Stage::new(Setting { scheme: "bully", nodes: 3, lease, more });
+    let mut stage = Stage::new(Setting { scheme: "bully", nodes: 3, voters: 3, lease, more });
     let parted = stage.behead();
     let report = stage.judged();
     let two = |it: &Violation| it.property == "at_most_one_lease" && it.at.as_nanos() > parted;
@@ -74,13 +74,13 @@ fn shake(scheme: &'static str) {
     let seed = setting("SEED", 1);
     let lease = Duration::from_millis(setting("LEASE", 1_500));
     // All of them, unless it says how many.
-    let voters = setting("VOTERS", 0);
-    let more = if voters == 0 { "" } else { format!("&voters={voters}").leak() };
-    let mut stage = Stage::new(Setting { scheme, nodes, lease, more });
+    let voters = usize::try_from(setting("VOTERS", 0)).expect("small");
+    let voters = if voters == 0 { nodes } else { voters.min(nodes) };
+    let mut stage = Stage::new(Setting { scheme, nodes, voters, lease, more: "" });
     let mut random = Random::from_seed(seed);
     let mut tally = BTreeMap::<Blow, u64>::new();
     stage.settle();
-    for (round, blow) in plan.draw(&mut random, nodes).into_iter().enumerate() {
+    for (round, blow) in plan.draw(&mut random, voters).into_iter().enumerate() {
         stage.strike(&mut random, blow);
         *tally.entry(blow).or_default() += 1;
         if round % 50 == 49 {
@@ -93,8 +93,8 @@ fn shake(scheme: &'static str) {
     times.sort_unstable();
     let at = |share: usize| times.get((times.len().max(1) - 1) * share / 100);
     say(&format!(
-        "{scheme}, {nodes} nodes, lease {lease:?}, seed {seed}: {tally:?}\nfrom a blow until \
-         everybody is back and somebody works: median {:?}, worst {:?}\n{report}",
+        "{scheme}, {nodes} nodes of which {voters} vote, lease {lease:?}, seed {seed}: {tally:?}\n\
+         from a blow until everybody is back and somebody works: median {:?}, worst {:?}\n{report}",
         at(50),
         at(100)
     ));

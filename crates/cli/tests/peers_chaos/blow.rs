@@ -18,7 +18,8 @@ pub(crate) enum Blow {
     StopLeader,
     /// That of another one does.
     StopOther,
-    /// The leader and as many others as are no majority are parted from the rest.
+    /// The leader and as many others as are no majority, of those who vote either, are parted from the
+    /// rest.
     SplitWithLeader,
     /// As many as are no majority are parted from the leader and the rest.
     SplitWithout,
@@ -46,11 +47,11 @@ impl Blow {
         matches!(self, Blow::SplitWithLeader | Blow::MuteLeader | Blow::DeafLeader)
     }
 
-    fn kill(random: &mut Random, nodes: usize) -> Blow {
+    fn kill(random: &mut Random, voters: usize) -> Blow {
         match random.below(8) {
             0 => Blow::KillOther,
             // Of three, one would be left: no majority.
-            1 | 2 if nodes > 4 => Blow::KillTwo,
+            1 | 2 if voters > 4 => Blow::KillTwo,
             _ => Blow::KillLeader,
         }
     }
@@ -77,8 +78,8 @@ impl Blow {
 
 impl Plan {
     /// All blows, well mixed.
-    pub(crate) fn draw(self, random: &mut Random, nodes: usize) -> Vec<Blow> {
-        let kills = (0..self.kills).map(|_| Blow::kill(random, nodes)).collect::<Vec<_>>();
+    pub(crate) fn draw(self, random: &mut Random, voters: usize) -> Vec<Blow> {
+        let kills = (0..self.kills).map(|_| Blow::kill(random, voters)).collect::<Vec<_>>();
         let stops = (0..self.stops).map(|_| Blow::stop(random)).collect();
         let parts = (0..self.partitions).map(|at| Blow::partition(random, at)).collect();
         let mut blows = [kills, stops, parts].concat();

@@ -24,6 +24,8 @@ const WORK: &str =
 pub(crate) struct Setting {
     pub(crate) scheme: &'static str,
     pub(crate) nodes: usize,
+    /// How many of the first of them vote.
+    pub(crate) voters: usize,
     pub(crate) lease: Duration,
     /// What stands behind the other options of the URL.
     pub(crate) more: &'static str,
@@ -104,10 +106,12 @@ impl Stage {
         if self.troupe.pid_of(&name).is_some() {
             return;
         }
-        let Setting { scheme, more, lease, .. } = self.setting;
+        let Setting { scheme, voters, more, lease, .. } = self.setting;
         let own = self.mesh.own(peer);
         let data = self.troupe.path("peers").display().to_string();
-        let url = format!("{scheme}://{list}?me={own}&data={data}&heartbeat=300ms{more}");
+        let votes = voters.min(list.split(',').count());
+        let url =
+            format!("{scheme}://{list}?me={own}&data={data}&heartbeat=300ms&voters={votes}{more}");
         let grace = format!("{}ms", lease.as_millis() * 3 / 10);
         let flags = ["--url", &url, "--grace", &grace];
         self.troupe.join_with(&name, &flags, &["sh", "-c", WORK]);
@@ -147,13 +151,22 @@ impl Stage {
         others[usize::try_from(random.below(others.len() as u64)).expect("small")]
     }
 
-    /// So many others, neighbours in the order of their numbers.
-    fn some(&self, random: &mut Random, leader: usize, count: usize) -> Vec<usize> {
-        let mut others: Vec<usize> = (1..=self.setting.nodes).filter(|it| *it != leader).collect();
+    /// Neighbours in the order of their numbers, less than half of all and of the voters, to whom these
+    /// belong.
+    fn minority(&self, random: &mut Random, with: &[usize], leader: usize) -> Vec<usize> {
+        let Setting { nodes, voters, .. } = self.setting;
+        let mut others: Vec<usize> = (1..=nodes).filter(|it| *it != leader).collect();
         let first = random.below(others.len() as u64);
         others.rotate_left(usize::try_from(first).expect("small"));
-        others.truncate(count);
-        others
+        let mut side = with.to_vec();
+        for other in others {
+            let votes = side.iter().filter(|it| **it <= voters).count();
+            let fits = other > voters || votes < (voters - 1) / 2;
+            if fits && side.len() < (nodes - 1) / 2 {
+                side.push(other);
+            }
+        }
+        side
     }
 
     fn kill(&mut self, random: &mut Random, whom: &[usize]) {
@@ -179,15 +192,13 @@ impl Stage {
     fn part(&mut self, random: &mut Random, blow: Blow, leader: usize, other: usize) {
         let nodes = self.setting.nodes;
         let others = || (1..=nodes).filter(|it| *it != leader);
-        let few = (nodes - 1) / 2;
         match blow {
             Blow::SplitWithLeader => {
-                let mut side = self.some(random, leader, few - 1);
-                side.push(leader);
+                let side = self.minority(random, &[leader], leader);
                 self.mesh.split(&side);
                 self.worker(|it| !side.contains(&it));
             }
-            Blow::SplitWithout => self.mesh.split(&self.some(random, leader, few)),
+            Blow::SplitWithout => self.mesh.split(&self.minority(random, &[], leader)),
             Blow::MuteLeader => others().for_each(|it| self.mesh.mute(leader, it)),
             Blow::DeafLeader => others().for_each(|it| self.mesh.mute(it, leader)),
             Blow::PartPair => self.mesh.part(leader, other),
