@@ -165,6 +165,15 @@ impl Candidacy {
         if self.looked { Some(self.leader.as_ref()) } else { None }
     }
 
+    /// The term that it holds or, if it holds none, that the store was last seen to keep, be it held or
+    /// not.
+    pub fn term_in_sight(&self) -> Option<Term> {
+        match self.stage {
+            Stage::Leading { term, .. } => Some(term),
+            _ => self.record.as_ref().map(|record| record.term),
+        }
+    }
+
     /// Who is seen to hold the term by this candidate's own clock: whoever renewed within a lease, and
     /// may renew.
     /// `None` before it ever looked. Unlike [`leader`](Candidacy::leader) it does not depend on the

@@ -94,6 +94,6 @@ impl Seat {
         // Whoever could not take a term must not be picked for it again and again.
         let eligible =
             candidacy.wish() == Wish::Lead && !candidacy.is_held_off(now) && candidacy.is_heard();
-        Some(Part { eligible, leader: holder.cloned() })
+        Some(Part { eligible, leader: holder.cloned(), term: candidacy.term_in_sight() })
     }
 }

@@ -29,6 +29,8 @@ pub(super) struct Group {
     caucus: Caucus,
     /// What the driver said last.
     pub(super) part: Option<Part>,
+    /// The number of the newest term that is known to have ended.
+    ended: Option<u64>,
     told: Option<Told>,
     nodes: Vec<NodeId>,
     nominee: Option<NodeId>,
@@ -43,6 +45,8 @@ pub(super) struct Told {
     pub(super) leader: Option<NodeId>,
     /// Whether the leader's node can be reached.
     pub(super) reachable: bool,
+    /// The number of the term in which it leads.
+    pub(super) term: Option<u64>,
 }
 
 impl Group {
@@ -61,6 +65,7 @@ impl Group {
         Group {
             caucus,
             part: None,
+            ended: None,
             told: None,
             nodes: Vec::new(),
             nominee: None,
@@ -88,8 +93,19 @@ impl Group {
         self.nominee
     }
 
+    /// The term of that number ended, as whoever ended it says: nobody has to look to know that nobody
+    /// leads.
+    pub(super) fn ended(&mut self, now: Time, term: u64) {
+        self.ended = self.ended.max(Some(term));
+        if let Some(told) = self.told {
+            self.tell(now, told);
+        }
+    }
+
     /// Takes what the driver says, as far as it is new.
-    pub(super) fn tell(&mut self, now: Time, told: Told) {
+    pub(super) fn tell(&mut self, now: Time, mut told: Told) {
+        // It may not have looked since that ended.
+        told.leader = told.leader.filter(|_| told.term.is_none_or(|it| Some(it) > self.ended));
         let before = self.told.replace(told);
         if before.is_none_or(|before| before.eligible != told.eligible) {
             self.handle(now, caucus::Input::Eligible(told.eligible));
@@ -145,86 +161,4 @@ impl Group {
 }
 
 #[cfg(test)]
-mod tests {
-    use std::collections::BTreeMap;
-
-    use incumbent_protocol::{bully, ring};
-
-    use super::*;
-
-    const MESSAGE: Duration = Duration::from_millis(50);
-
-    fn algorithms() -> [caucus::Manner; 2] {
-        let bully = bully::Timeouts::of_message_time(MESSAGE).expect("waits");
-        let ring = ring::Timeouts::of_message_time(MESSAGE).expect("waits");
-        [caucus::Manner::Bully(bully), caucus::Manner::Ring(ring)]
-    }
-
-    const fn manner(algorithm: caucus::Manner) -> Manner {
-        Manner {
-            algorithm,
-            rejoin: caucus::Rejoin::Sticky,
-            patience: Duration::from_secs(6),
-            unratified: true,
-        }
-    }
-
-    /// Lets time pass and messages arrive for a while.
-    fn run(groups: &mut BTreeMap<NodeId, Group>, now: &mut Time) {
-        for _ in 0..200 {
-            *now = *now + Duration::from_millis(10);
-            for group in groups.values_mut() {
-                group.wake(*now);
-            }
-            let mut said = Vec::new();
-            for (from, group) in groups.iter_mut() {
-                while let Some((to, message)) = group.poll_message() {
-                    said.push((*from, to, message));
-                }
-                group.poll_nomination(*from);
-            }
-            for (from, to, message) in said {
-                if let Some(group) = groups.get_mut(&to) {
-                    group.handle(*now, caucus::Input::Message { from, message });
-                }
-            }
-        }
-    }
-
-    #[test]
-    fn without_ratification_those_who_led_alone_agree_once_they_meet() {
-        for algorithm in algorithms() {
-            for order in [[1, 2, 3], [3, 2, 1], [2, 3, 1], [3, 1, 2]] {
-                meet(algorithm, order.map(NodeId::given), &[3]);
-                meet(algorithm, order.map(NodeId::given), &[2, 3]);
-            }
-        }
-    }
-
-    /// Each is alone at first; then so many of them meet at a time.
-    fn meet(algorithm: caucus::Manner, nodes: [NodeId; 3], meetings: &[usize]) {
-        let mut now = Time::from_nanos(1);
-        let mut groups = BTreeMap::new();
-        for node in &nodes {
-            let mut group = Group::new(*node, &manner(algorithm), now);
-            group.tell(now, Told { eligible: true, leader: None, reachable: false });
-            group.nodes(now, vec![*node]);
-            groups.insert(*node, group);
-        }
-        run(&mut groups, &mut now);
-        for (node, group) in &groups {
-            assert_eq!(group.nominee(), Some(*node), "alone, each picks itself");
-        }
-        for count in meetings {
-            let mut there = nodes[..*count].to_vec();
-            there.sort_unstable();
-            for node in &there {
-                groups.get_mut(node).expect("node").nodes(now, there.clone());
-            }
-            run(&mut groups, &mut now);
-            for node in &there {
-                assert_eq!(groups[node].nominee(), there.last().copied(), "{node} of {nodes:?}");
-            }
-        }
-    }
-}
+mod tests;

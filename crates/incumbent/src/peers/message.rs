@@ -62,8 +62,8 @@ pub(super) enum Message {
     Roll { id: u64, lines: Vec<(ElectionName, Line)>, elections: Vec<ElectionName> },
     /// They are these.
     Rolled { id: u64, lines: Vec<(ElectionName, Line)> },
-    /// Something changed.
-    Rung,
+    /// Something changed; among other things the terms of these numbers ended.
+    Rung { ended: Vec<(ElectionName, u64)> },
     /// A heartbeat.
     Beat(detector::Message),
     /// About the nomination in an election.

@@ -12,6 +12,7 @@ use std::time::Duration;
 use incumbent_protocol::identity::{CandidateId, ElectionName};
 use incumbent_protocol::node::NodeId;
 use incumbent_protocol::ratify::{Ask, Electorate};
+use incumbent_protocol::term::Term;
 use incumbent_protocol::time::StoreTime;
 use tokio::sync::{mpsc, oneshot};
 
@@ -36,8 +37,8 @@ pub(super) enum Word {
     Forget(u64),
     /// The voter of this process says something to this process.
     Heard(Message),
-    /// Everybody is to look.
-    Ring,
+    /// Everybody is to look; among other things these terms ended.
+    Ring { ended: Vec<(ElectionName, u64)> },
     /// Others vote by now.
     Electorate(Electorate),
     /// How this process takes part in an election; not at all if there is nothing.
@@ -59,6 +60,8 @@ pub(crate) struct Part {
     pub(crate) eligible: bool,
     /// Who leads, as far as it can see.
     pub(crate) leader: Option<CandidateId>,
+    /// In which term.
+    pub(crate) term: Option<Term>,
 }
 
 /// Whether this process is the one to bid in an election.
@@ -134,9 +137,9 @@ impl Node {
         Inbox { id, node: self.clone(), answers: inbox, patience }
     }
 
-    /// Wakes everybody who waits.
-    pub(super) fn ring(&self) {
-        self.say(Word::Ring);
+    /// Wakes everybody who waits, and tells which terms ended.
+    pub(super) fn ring(&self, ended: Vec<(ElectionName, u64)>) {
+        self.say(Word::Ring { ended });
     }
 
     /// Others vote by now.

@@ -106,6 +106,11 @@ impl Registers {
         &self.electorate
     }
 
+    /// The process that proposes.
+    pub(super) const fn me(&self) -> Incarnation {
+        self.me
+    }
+
     pub(super) const fn node(&self) -> &Node {
         &self.node
     }
@@ -187,11 +192,6 @@ impl Registers {
             self.set(&clocks);
         }
         Ok(fates)
-    }
-
-    /// Wakes everybody who waits.
-    pub(super) fn ring(&self) {
-        self.node.ring();
     }
 
     fn put(&mut self, asks: Vec<(Key, Ask<Value>)>) -> Inbox {

@@ -60,6 +60,8 @@ pub(crate) struct Store {
     nominations: Option<mpsc::UnboundedReceiver<Nomination>>,
     contends: bool,
     preempts: bool,
+    /// Numbers of the terms that this process ended since it last rang.
+    ended: Vec<(ElectionName, u64)>,
 }
 
 /// What a store is made of.
@@ -87,7 +89,8 @@ impl Store {
         let Parts { node, registers, hints, rings, nominations, contends, preempts } = parts;
         let (rings, nominations) = (Some(rings), Some(nominations));
         let (registers, hints) = (Box::new(registers), hints.map(Box::new));
-        Store { node, registers, hints, rings, nominations, contends, preempts }
+        let ended = Vec::new();
+        Store { node, registers, hints, rings, nominations, contends, preempts, ended }
     }
 
     /// How long a short question takes at best. Whoever contends may be the first to come, and waits
@@ -301,7 +304,7 @@ impl Arbiter for Store {
     }
 
     fn ring(&mut self) {
-        self.registers.ring();
+        self.node.ring(std::mem::take(&mut self.ended));
     }
 }
 

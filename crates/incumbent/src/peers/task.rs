@@ -37,6 +37,10 @@ mod roll;
 
 use neighbours::{FORGET, Neighbour};
 
+/// How much later than the one above it a node looks after a ring, so that they do not all read from
+/// all at once.
+const STAGGER: Duration = Duration::from_millis(2);
+
 /// How often it is said again in which elections this process contends.
 const ANNOUNCE: Duration = Duration::from_secs(5);
 
@@ -69,6 +73,8 @@ pub(super) struct State {
     roll: BTreeMap<(ElectionName, CandidateId), Line>,
     watched: BTreeSet<NodeId>,
     announce_at: Time,
+    /// When this process is to look, because somebody rang.
+    look_at: Option<Time>,
     /// Listening nodes that are in nobody's list, and since when they are gone.
     strangers: BTreeMap<String, Option<Time>>,
 }
@@ -84,6 +90,7 @@ impl State {
             roll: BTreeMap::new(),
             watched: BTreeSet::new(),
             announce_at: Time::ZERO,
+            look_at: None,
             strangers: BTreeMap::new(),
         }
     }
@@ -128,7 +135,8 @@ impl Task {
         let groups = self.state.groups.values().filter_map(Group::wake_at);
         let gone = self.state.strangers.values().flatten().map(|since| *since + FORGET);
         let again = (!self.state.groups.is_empty()).then_some(self.state.announce_at);
-        groups.chain(self.detector.wake_at()).chain(gone).chain(again).min()
+        let look = self.state.look_at;
+        groups.chain(self.detector.wake_at()).chain(gone).chain(again).chain(look).min()
     }
 
     /// Does what is due, and passes on what was said.
@@ -141,6 +149,11 @@ impl Task {
             group.wake(now);
         }
         self.forget_strangers(now);
+        if self.state.look_at.is_some_and(|at| at <= now) {
+            self.state.look_at = None;
+            // It is a hint: one that is lost because many wait is no loss.
+            let _ = self.rings.try_send(Ring::Changed);
+        }
         if now >= self.state.announce_at && !self.state.groups.is_empty() {
             // It may have been lost with a link that broke.
             self.state.announce_at = now + ANNOUNCE;
@@ -199,8 +212,10 @@ impl Task {
                 let nomination = Nomination { election: election.clone(), mine };
                 // The driver may be gone already.
                 let _ = self.nominations.send(nomination);
-                // Without ratification that alone changes who leads.
-                let _ = self.rings.try_send(Ring::Changed);
+                if self.manner.unratified {
+                    // That alone changes who leads.
+                    let _ = self.rings.try_send(Ring::Changed);
+                }
             }
         }
     }
@@ -240,8 +255,14 @@ impl Task {
                 let lines = self.roll(lines, &elections);
                 self.say(from, Message::Rolled { id, lines });
             }
-            // It is a hint: one that is lost because many wait is no loss.
-            Message::Rung => drop(self.rings.try_send(Ring::Changed)),
+            Message::Rung { ended } => {
+                for (election, term) in ended {
+                    if let Some(group) = self.state.groups.get_mut(&election) {
+                        group.ended(now, term);
+                    }
+                }
+                self.rung(now, from);
+            }
             Message::Beat(message) => {
                 self.detector.handle(now, detector::Input::Message { from, message });
             }
@@ -265,6 +286,14 @@ impl Task {
                 }
             }
         }
+    }
+
+    /// Somebody rang. Not all look at once: the highest first, for whom it is most likely to be
+    /// picked. Whoever is picked looks in any case.
+    fn rung(&mut self, now: Time, by: NodeId) {
+        let higher = self.state.neighbours.keys().filter(|node| **node > self.node && **node != by);
+        let at = now + STAGGER * u32::try_from(higher.count()).unwrap_or(u32::MAX);
+        self.state.look_at = Some(self.state.look_at.map_or(at, |before| before.min(at)));
     }
 
     fn put(&self, question: Question) {
@@ -312,9 +341,10 @@ impl Task {
             }
             Word::Forget(id) => drop(self.state.pending.remove(&id)),
             Word::Heard(message) => self.heard(now, self.node, message),
-            Word::Ring => {
+            Word::Ring { ended } => {
+                let rung = Message::Rung { ended };
                 for node in self.state.neighbours.keys() {
-                    self.links.send(*node, &Message::Rung);
+                    self.links.send(*node, &rung);
                 }
             }
             Word::Electorate(electorate) => self.electorate = electorate,

@@ -8,6 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use incumbent_protocol::identity::ElectionName;
+use incumbent_protocol::lease::row::State;
 
 use super::sheets::snapshots;
 use super::{Store, key};
@@ -33,7 +34,10 @@ impl Store {
     {
         let names: BTreeSet<&ElectionName> = names.iter().copied().collect();
         let keys: Vec<Key> = names.iter().map(|name| key(name)).collect();
-        let (heeded, now) = self.registers.heed(&keys).await?;
+        let (heeded, now) = match self.held_here(&keys) {
+            Some(heeded) => (heeded, self.registers.now()),
+            None => self.registers.heed(&keys).await?,
+        };
         let mut held: BTreeMap<ElectionName, (Heeded, Sheet)> = BTreeMap::new();
         for (name, one) in names.into_iter().zip(heeded) {
             let sheet = Sheet::read(one.value.as_ref())?;
@@ -41,6 +45,11 @@ impl Store {
         }
         let shown = held.iter().map(|(name, (_, sheet))| (name.clone(), sheet));
         let (plans, decided) = decide(snapshots(shown, now))?;
+        let ended = plans.iter().filter(|plan| ends(plan)).map(election_of);
+        let ended = ended.filter_map(|name| {
+            Some((name.clone(), held.get(name)?.1.page.record.as_ref()?.term.get()))
+        });
+        let ended: Vec<_> = ended.collect();
         let mut changes: BTreeMap<ElectionName, (Heeded, Sheet)> = BTreeMap::new();
         for plan in &plans {
             let election = election_of(plan);
@@ -71,7 +80,20 @@ impl Store {
                 None => return Err(Error::Store(both)),
             }
         }
+        self.ended.extend(ended);
         Ok(decided)
+    }
+
+    /// These registers, if this process leads in all of them and was the last to change them, as with
+    /// every beat. They need not be read then, and if somebody was faster the proposal tells.
+    fn held_here(&mut self, keys: &[Key]) -> Option<Vec<Heeded>> {
+        let known = keys.iter().map(|key| {
+            let known = self.registers.shortcut(key)?;
+            let record = Sheet::read(known.value.as_ref()).ok()?.page.record?;
+            let mine = record.holder.incarnation == self.registers.me();
+            (mine && record.state == State::Held).then_some(known)
+        });
+        known.collect()
     }
 
     /// Proposes what was decided, and sees to it that it is known whether it was chosen. Gives back what
@@ -116,6 +138,15 @@ const fn election_of(plan: &Plan) -> &ElectionName {
         | Plan::Release { election, .. }
         | Plan::Register { election, .. } => election,
         Plan::Order { warrant, .. } => &warrant.election,
+    }
+}
+
+/// Whether a plan ends the term that stands.
+fn ends(plan: &Plan) -> bool {
+    match plan {
+        Plan::Release { .. } => true,
+        Plan::Order { decree, .. } => decree.ends,
+        Plan::Claim { .. } | Plan::Register { .. } => false,
     }
 }
 

@@ -8,6 +8,7 @@ use std::collections::BTreeSet;
 
 use incumbent_protocol::identity::{CandidateId, CandidateName, ElectionName};
 use incumbent_protocol::node::NodeId;
+use incumbent_protocol::term::Term;
 use incumbent_protocol::time::Time;
 
 use super::Task;
@@ -40,14 +41,15 @@ impl Task {
     fn resolve(&self, part: &Part) -> Told {
         let leader = part.leader.as_ref().map(|leader| self.home(leader));
         let up = |node: NodeId| node == self.node || self.state.neighbours.contains_key(&node);
-        Told { eligible: part.eligible, leader, reachable: leader.is_some_and(up) }
+        let term = part.term.map(Term::get);
+        Told { eligible: part.eligible, leader, reachable: leader.is_some_and(up), term }
     }
 
     /// A node came, on which somebody may lead of whom was not known where it is.
     pub(super) fn resolve_again(&mut self, now: Time) {
         let parts = self.state.groups.iter();
-        let parts = parts.filter_map(|(name, group)| Some((name.clone(), group.part.clone()?)));
-        let told: Vec<_> = parts.map(|(name, part)| (name, self.resolve(&part))).collect();
+        let parts = parts.filter_map(|(name, group)| Some((name.clone(), group.part.as_ref()?)));
+        let told: Vec<_> = parts.map(|(name, part)| (name, self.resolve(part))).collect();
         for (election, told) in told {
             if let Some(group) = self.state.groups.get_mut(&election) {
                 group.tell(now, told);
