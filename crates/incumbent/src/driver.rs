@@ -12,6 +12,7 @@ mod desk;
 pub(crate) mod handover;
 #[cfg_attr(not(feature = "peers"), path = "driver/nobody.rs")]
 mod nominated;
+mod obedience;
 mod roller;
 mod seat;
 mod work;
@@ -20,7 +21,6 @@ use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
 
 use incumbent_protocol::candidacy::{Effect, Input, Ticket};
-use incumbent_protocol::history::Event;
 use incumbent_protocol::identity::{CandidateId, ElectionName};
 use incumbent_protocol::time::{HeardAt, Time};
 use tokio::sync::{mpsc, oneshot};
@@ -33,7 +33,6 @@ use self::seat::{Seat, Surroundings};
 use self::work::{Finished, Heard, Running, finish, run_errand, run_roll, run_round};
 use crate::bell::{Bell, Ring};
 use crate::clock::{self, JumpDetector};
-use crate::contest::Contest;
 use crate::error::{Error, Retry};
 use crate::health::{Fitness, Monitor};
 use crate::history::Writer;
@@ -302,94 +301,6 @@ impl Driver {
         }
     }
 
-    fn obey(&mut self, command: Option<Command>) {
-        let now = clock::now();
-        let Some(command) = command else {
-            self.deserted = true;
-            return self.close(now, None);
-        };
-        match command {
-            Command::Enter { election, contest, done } => {
-                let _ = done.send(self.enter(election, &contest, now));
-            }
-            Command::Rank { election, done } => {
-                self.seat(&election, |seat| drop(done.send(seat.rank(now))));
-            }
-            Command::Pulse { election, done } => {
-                self.seat(&election, |seat| drop(done.send(seat.report.pulse())));
-            }
-            Command::Office(errand) => self.errands.push_back(errand),
-            Command::Close { done } => self.close(now, Some(done)),
-            Command::Work { election, term, began, at } => {
-                if let Some(history) = &mut self.history {
-                    let event = if began {
-                        Event::WorkBegan { election, term }
-                    } else {
-                        Event::WorkEnded { election, term }
-                    };
-                    history.write_at(at, event);
-                }
-            }
-            // Nobody would be left to renew it.
-            Command::Campaign { winner, .. } if self.closing.is_some() => {
-                let _ = winner.send(Err(Error::Closed));
-            }
-            Command::Campaign { election, winner } => {
-                self.seat(&election, |seat| seat.campaign(winner));
-            }
-            Command::Observe { election, feed } => {
-                self.seat(&election, |seat| seat.observe(feed));
-            }
-
-            Command::Drain { election, to, done } => {
-                self.seat(&election, |seat| seat.drain(now, to, done));
-            }
-            Command::Fit { unfit } => self.fit(now, unfit),
-            Command::Monitor(monitor) => {
-                let fitness = monitor.fitness();
-                self.monitor = Some(monitor);
-                self.examined(&fitness);
-            }
-            Command::Resign { election, term, done } => {
-                self.seat(&election, |seat| seat.resign(now, term, done));
-            }
-            // The next turn counts anew.
-            Command::Recount => {}
-        }
-    }
-
-    fn enter(&mut self, election: ElectionName, contest: &Contest, now: Time) -> Result<(), Error> {
-        let seat = self
-            .seats
-            .entry(election.clone())
-            .or_insert_with(|| Seat::new(election, self.me.clone(), contest.clone(), now));
-        if let Some(nominations) = &self.nominations {
-            seat.awaits_nomination(now, nominations);
-        }
-        seat.fit(now, self.unfit.clone());
-        if seat.contest == *contest {
-            Ok(())
-        } else {
-            Err(Error::OtherTiming { election: seat.election.to_string() })
-        }
-    }
-
-    fn seat(&mut self, election: &ElectionName, act: impl FnOnce(&mut Seat)) {
-        if let Some(seat) = self.seats.get_mut(election) {
-            act(seat);
-        }
-    }
-
-    fn fit(&mut self, now: Time, unfit: Option<String>) {
-        self.seats.values_mut().for_each(|seat| seat.fit(now, unfit.clone()));
-        self.unfit = unfit;
-    }
-
-    fn examined(&mut self, fitness: &Fitness) {
-        let unfit = fitness.reason().map(Into::into);
-        self.fit(clock::now(), unfit);
-    }
-
     /// A leader need not look sooner for a mere perhaps.
     fn rung(&mut self, ring: Ring) {
         let now = clock::now();
@@ -411,15 +322,6 @@ impl Driver {
 
     fn everyone_hears(&mut self, change: &Change) {
         self.seats.values_mut().for_each(|seat| seat.tell(change));
-    }
-
-    fn close(&mut self, now: Time, done: Option<oneshot::Sender<()>>) {
-        let until = now + (self.default_timeout * 2).min(CLOSE_MAX);
-        let (_, waiting) = self.closing.get_or_insert((until, Vec::new()));
-        waiting.extend(done);
-        for seat in self.seats.values_mut() {
-            seat.close();
-        }
     }
 
     /// Whether everything was let go of, or could not be in time.

@@ -13,23 +13,23 @@ use std::collections::VecDeque;
 
 use crate::identity::{CandidateId, CandidateName};
 use crate::lease::Lease;
-use crate::lease::request::{Bid, Holding, Request, Resignation};
-use crate::lease::row::{Leader, Record, Snapshot, State};
+use crate::lease::row::{Leader, Record, Snapshot};
 use crate::observation::Observation;
 use crate::planted::{self, Bug};
 use crate::protocol::Protocol;
 use crate::rounds::membership::Membership;
 use crate::rounds::pace::Pacing;
-use crate::rounds::register::{MemberId, Profile, Window};
-use crate::rounds::round::Act;
+use crate::rounds::register::{Profile, Window};
 use crate::rules::Timing;
-use crate::standing::{Reason, Standing};
+use crate::standing::Reason;
 use crate::term::Term;
 use crate::time::Time;
 
 mod answers;
+mod asking;
 mod cadence;
 mod line;
+mod view;
 mod words;
 
 use cadence::Cadence;
@@ -145,72 +145,6 @@ impl Candidacy {
         &self.timing
     }
 
-    /// What the candidate is.
-    pub fn standing(&self) -> Standing {
-        match (&self.stage, self.wish) {
-            (Stage::Leading { sure: true, .. }, _) => Standing::Leading,
-            (Stage::Leading { sure: false, .. } | Stage::Draining { .. }, _) => Standing::Unsure,
-            (Stage::Following, Wish::Nothing) => Standing::Out,
-            (Stage::Following, _) => Standing::Following,
-        }
-    }
-
-    /// How much of the election it wants.
-    pub const fn wish(&self) -> Wish {
-        self.wish
-    }
-
-    /// Who leads, as far as this candidate can see; `None` before it ever looked.
-    pub const fn leader(&self) -> Option<Option<&Leader>> {
-        if self.looked { Some(self.leader.as_ref()) } else { None }
-    }
-
-    /// The term that it holds or, if it holds none, that the store was last seen to keep, be it held or
-    /// not.
-    pub fn term_in_sight(&self) -> Option<Term> {
-        match self.stage {
-            Stage::Leading { term, .. } => Some(term),
-            _ => self.record.as_ref().map(|record| record.term),
-        }
-    }
-
-    /// Who is seen to hold the term by this candidate's own clock: whoever renewed within a lease, and
-    /// may renew.
-    /// `None` before it ever looked. Unlike [`leader`](Candidacy::leader) it does not depend on the
-    /// store's clock, which may be several.
-    pub fn holder(&self, now: Time) -> Option<Option<&CandidateId>> {
-        if let Stage::Leading { .. } = self.stage {
-            return Some(Some(&self.me));
-        }
-        if !self.looked {
-            return None;
-        }
-        let held = self.record.as_ref().filter(|record| record.state == State::Held);
-        let ripe = self.observation.as_ref().map(|seen| seen.ripe_at(self.timing.rules().lease()));
-        let fresh = ripe.is_some_and(|ripe| now < ripe);
-        Some(
-            held.filter(|_| fresh)
-                .map(|record| &record.holder)
-                .filter(|holder| **holder != self.me),
-        )
-    }
-
-    /// Whether the store answers it, so that it could take a term. One answer that fails to come is no
-    /// more than bad luck.
-    pub const fn is_heard(&self) -> bool {
-        self.cadence.failures() < 2
-    }
-
-    /// Whether it neither holds a term nor owes the store the end of one.
-    pub fn has_let_go(&self) -> bool {
-        self.stage == Stage::Following && self.owed.is_none()
-    }
-
-    /// Whether it has no place in any line.
-    pub fn has_left(&self) -> bool {
-        self.membership.as_ref().is_none_or(|membership| !membership.may_have_row())
-    }
-
     fn lose(&mut self, now: Time, term: Term, reason: Reason) {
         self.stage = Stage::Draining { term };
         self.notices.push_back(Notice::Lost { term, reason });
@@ -281,129 +215,6 @@ impl Candidacy {
         } else if now >= lease.valid_until().back(self.timing.grace()) {
             self.lose(now, term, Reason::Ending);
         }
-    }
-
-    /// Asks the store for what is due, if nothing is under way.
-    fn ask(&mut self, now: Time) {
-        if self.under_way.is_some() || self.due_at().is_none_or(|due| now < due) {
-            return;
-        }
-        let request = match &self.membership {
-            None => self.request(now),
-            Some(membership) => self.round(now, membership),
-        };
-        let ticket = Ticket(self.tickets);
-        self.tickets += 1;
-        let window = match &request {
-            Request::Round(round) => round.window,
-            _ => Window { after: MemberId::NONE, most: 0 },
-        };
-        let (resigns, doubted) = (self.owed.is_some(), false);
-        let joins = matches!(&request, Request::Round(round) if matches!(round.act, Act::Join(_)));
-        self.under_way = Some(UnderWay { ticket, resigns, doubted, window, joins });
-        self.cadence.asked(now);
-        self.count_beat(&request);
-        self.effects.push_back(Effect::Ask { ticket, request });
-    }
-
-    fn request(&self, now: Time) -> Request {
-        match (&self.owed, &self.stage) {
-            (Some(term), _) => Request::Resign(self.resignation(*term)),
-            (None, Stage::Leading { term, .. }) => Request::Renew(self.holding(*term)),
-            (None, Stage::Following)
-                if self.wish == Wish::Lead && !self.is_held_off(now) && !self.defers(now) =>
-            {
-                Request::Bid(self.bid(now))
-            }
-            (None, Stage::Following | Stage::Draining { .. }) => Request::Look,
-        }
-    }
-
-    /// When the next request is due, if any.
-    fn due_at(&self) -> Option<Time> {
-        match (&self.owed, &self.stage, self.wish) {
-            (Some(_), _, _) => Some(self.cadence.retry()),
-            (None, Stage::Leading { .. }, _) => Some(self.cadence.next()),
-            (None, Stage::Following, Wish::Nothing | Wish::Watch) if !self.has_left() => {
-                Some(self.cadence.retry())
-            }
-            (None, _, Wish::Nothing) => None,
-            (None, Stage::Following, Wish::Lead) if self.steps_back && !self.has_left() => {
-                Some(self.cadence.retry())
-            }
-            (None, Stage::Following, Wish::Lead) => {
-                let ripe = self.ripe_at().map(|ripe| {
-                    if self.is_chosen() { ripe } else { self.cadence.not_held_off(ripe) }
-                });
-                let next = self.cadence.next();
-                Some(ripe.filter(|_| self.cadence.is_well()).map_or(next, |ripe| ripe.min(next)))
-            }
-            (None, _, _) => Some(self.cadence.next()),
-        }
-    }
-
-    /// When the present observation becomes a suspicion that a store will act on. `None` if nothing
-    /// is observed, or if it has ripened already and the store did not act on it: then the ordinary
-    /// cadence goes on.
-    fn ripe_at(&self) -> Option<Time> {
-        let ripe = match &self.membership {
-            None => self.open_at()?,
-            Some(membership) => self.turn_at(self.cadence.last_asked(), membership)?,
-        };
-        (ripe > self.cadence.last_asked()).then_some(ripe)
-    }
-
-    /// When it may bid for the term with success, as far as it can see, others having gone first.
-    fn open_at(&self) -> Option<Time> {
-        let ripe = || self.observation.as_ref().map(|seen| seen.ripe_at(self.patience()));
-        let deference = self.deference();
-        let open = self.open_since.filter(|_| !deference.is_zero()).or_else(ripe)?;
-        Some(open + deference)
-    }
-
-    /// Whether it lets others go first at this moment; also before it ever looked.
-    fn defers(&self, now: Time) -> bool {
-        !self.deference().is_zero() && self.open_at().is_none_or(|open| now < open)
-    }
-
-    /// How long it lets others go first; not at all if the next term is reserved for it.
-    fn deference(&self) -> Duration {
-        if self.is_chosen() { Duration::ZERO } else { self.deference }
-    }
-
-    /// Whether it lets others go first because somebody did not want it to lead. Whoever reserved the
-    /// next term for it has changed their mind.
-    pub fn is_held_off(&self, now: Time) -> bool {
-        self.cadence.is_held_off(now) && !self.is_chosen()
-    }
-
-    fn is_chosen(&self) -> bool {
-        let reserved = self.record.as_ref().and_then(|record| record.successor.as_ref());
-        reserved == Some(&self.me.name)
-    }
-
-    fn patience(&self) -> Duration {
-        let own = self.timing.rules().lease();
-        self.record
-            .as_ref()
-            .map_or(own, |record| record.patience(&self.me.name).max(record.rules.lease()))
-    }
-
-    fn bid(&self, now: Time) -> Bid {
-        Bid {
-            candidate: self.me.clone(),
-            rules: *self.timing.rules(),
-            suspicion: self.observation.as_ref().and_then(|o| o.suspect(now, self.patience())),
-            newest: self.newest,
-        }
-    }
-
-    fn resignation(&self, term: Term) -> Resignation {
-        Resignation { holding: self.holding(term), heir: self.heir.clone() }
-    }
-
-    fn holding(&self, term: Term) -> Holding {
-        Holding { candidate: self.me.clone(), term }
     }
 }
 
