@@ -44,15 +44,29 @@ impl Disk {
     /// Opens the file of a node, or makes it. Waits for a moment if a process that has it open is
     /// ending.
     pub(super) fn open(path: &Path, node: NodeId, fresh_lineage: u128) -> Result<Disk, Error> {
+        let pause = || std::thread::sleep(ENDING / 100);
+        let file = create(path, pause).map_err(|error| {
+            let problem = match error {
+                DatabaseError::DatabaseAlreadyOpen => {
+                    "another process votes with this file: give each its own address and folder"
+                        .to_owned()
+                }
+                error => error.to_string(),
+            };
+            Error::Open { place: path.display().to_string(), problem }
+        })?;
+        Disk::of(file, path, node, fresh_lineage)
+    }
+
+    /// The file of a node, once it is open.
+    pub(super) fn of(
+        file: Database,
+        path: &Path,
+        node: NodeId,
+        fresh_lineage: u128,
+    ) -> Result<Disk, Error> {
         let place = path.display().to_string();
         let trouble = |problem: String| Error::Open { place: place.clone(), problem };
-        let file = create(path).map_err(|error| match error {
-            DatabaseError::DatabaseAlreadyOpen => trouble(
-                "another process votes with this file: give each its own address and folder"
-                    .to_owned(),
-            ),
-            error => trouble(error.to_string()),
-        })?;
         let (path, lineage) = (path.to_owned(), fresh_lineage);
         let mut disk = Disk { file, path, place: place.clone(), lineage };
         let (owner, lineage) = disk.settle(node).map_err(|error| trouble(error.to_string()))?;
@@ -169,13 +183,14 @@ impl Disk {
     }
 }
 
-/// Opens the file, or makes it, if necessary after whoever has it has let go of it.
-fn create(path: &Path) -> Result<Database, DatabaseError> {
+/// Opens the file, or makes it, if necessary after whoever has it has let go of it. Between two
+/// attempts there is a pause.
+fn create(path: &Path, mut pause: impl FnMut()) -> Result<Database, DatabaseError> {
     let begun = Instant::now();
     loop {
         match Database::create(path) {
             Err(DatabaseError::DatabaseAlreadyOpen) if begun.elapsed() < ENDING => {
-                std::thread::sleep(ENDING / 100);
+                pause();
             }
             opened => return opened,
         }
@@ -229,6 +244,15 @@ mod tests {
         drop(first);
         let error = Disk::open(&path, NodeId::given(2), 17).expect_err("not mine").to_string();
         assert!(error.contains("promises of node 1"), "{error}");
+    }
+
+    #[test]
+    fn a_process_that_is_ending_is_waited_for_until_it_lets_go_of_the_file() {
+        let folder = tempfile::tempdir().expect("folder");
+        let path = folder.path().join("promises");
+        let mut predecessor = Some(Disk::open(&path, NodeId::given(1), 17).expect("new"));
+        let opened = create(&path, || drop(predecessor.take()));
+        assert!(opened.is_ok(), "{:?}", opened.err());
     }
 
     #[test]

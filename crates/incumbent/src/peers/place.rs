@@ -285,4 +285,21 @@ mod tests {
         let error = place.seats().await.expect_err("too few").to_string();
         assert!(error.contains("200 are to vote"), "{error}");
     }
+
+    #[tokio::test(start_paused = true)]
+    async fn the_only_seat_of_this_machine_is_waited_for_while_whoever_has_it_is_ending() {
+        let predecessor = TcpListener::bind("127.0.0.1:0").await.expect("a port");
+        let own = predecessor.local_addr().expect("an address").to_string();
+        // The others are addresses that no machine has.
+        let url = format!("//{own},240.0.0.1:7600,240.0.0.2:7600");
+        let place = Place::parse(Scheme::Bully, &url).expect("a place");
+        let seats = place.seats().await.expect("seats");
+        tokio::spawn(async move {
+            tokio::time::sleep(ENDING / 8).await;
+            drop(predecessor);
+        });
+        let sitting = place.sit(&seats).await.expect("a seat");
+        assert!(sitting.stays, "it took another seat: {}", sitting.seat.address);
+        assert_eq!(sitting.seat.address, own);
+    }
 }
