@@ -201,3 +201,6 @@ impl Answered {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;
