@@ -97,3 +97,6 @@ impl Seat {
         Some(Part { eligible, leader: holder.cloned(), term: candidacy.term_in_sight() })
     }
 }
+
+#[cfg(test)]
+mod tests;

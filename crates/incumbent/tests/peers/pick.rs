@@ -1,7 +1,11 @@
 //! Who of several leads: the highest, unless somebody leads already.
 
+use incumbent::Backend;
+use incumbent_testbed::Mesh;
+
 use crate::support::{
-    Cluster, LONG, Process, SHORT, close_all, contend, for_a_while, lead, seen, soon, until, won,
+    BILLING, Cluster, LONG, Process, SHORT, close_all, contend, for_a_while, lead, seen, soon,
+    until, won,
 };
 
 #[tokio::test]
@@ -36,7 +40,7 @@ fn free() -> String {
 }
 
 /// Waits until somebody's line is there, whatever keeps it from leading.
-async fn present(onlooker: &incumbent::Backend, name: &str) {
+async fn present(onlooker: &Backend, name: &str) {
     until("a line of the roll", async || {
         let peers = onlooker.candidates("billing").await.unwrap_or_default();
         peers.iter().any(|peer| peer.id.name.as_str() == name)
@@ -117,4 +121,36 @@ async fn whoever_is_not_well_is_not_picked_though_it_is_the_highest() {
     first.resign().await.expect("resigns");
     drop(won(ill).await);
     close_all(all).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn whoever_reaches_no_majority_is_passed_over_though_it_is_the_highest() {
+    for scheme in ["bully", "ring"] {
+        let (cluster, mesh) = (Cluster::new(scheme, 1), Mesh::start(5).await.expect("a network"));
+        let mut all = Vec::new();
+        for peer in 1..=5 {
+            let config = cluster.guest(&format!("node-{peer}"), SHORT * 3);
+            let config = config.data(cluster.data(peer)).me(mesh.own(peer));
+            let url = format!("{scheme}://{}", mesh.list(peer));
+            all.push(Backend::open_with(&url, &config).await.expect("it opens"));
+        }
+        let first = lead(&all[0]).await;
+        let (next, highest) = (contend(&all[3]).await, contend(&all[4]).await);
+        for name in ["node-4", "node-5"] {
+            seen(&all[1], name).await;
+        }
+        // It still speaks with the one that is next, which hears of it as a candidate like any other.
+        for peer in 1..=3 {
+            mesh.part(peer, 5);
+        }
+        // Whoever is demoted names no heir.
+        let demoted = async || all[1].demote(BILLING, None, "ann", None).await.is_ok();
+        until("an order", demoted).await;
+        drop(first);
+        drop(won(next).await);
+        assert!(!highest.is_finished(), "{scheme}: a term without a majority");
+        mesh.heal();
+        drop(won(highest).await);
+        close_all(all).await;
+    }
 }
