@@ -311,3 +311,6 @@ impl Arbiter for Store {
 fn key(election: &ElectionName) -> Key {
     Key::Election(election.clone())
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,94 @@
+//! What two processes do that write to one register at once, in time that passes only when everybody
+//! waits.
+
+mod scene;
+
+use std::time::Duration;
+
+use incumbent_protocol::identity::{CandidateId, Incarnation};
+use incumbent_protocol::lease::order::{Order, Papers};
+use incumbent_protocol::lease::request::{Bid, Claim};
+use incumbent_protocol::rules::{Expiry, Rules};
+use tokio::time::{sleep, timeout};
+
+use self::scene::{ANSWER, QUESTION, Scene, VALUE};
+use super::*;
+use crate::store::office::Warrant;
+
+/// Time for many hundred attempts.
+const LONG: Duration = Duration::from_secs(10);
+
+#[tokio::test(start_paused = true)]
+async fn two_that_write_at_once_do_not_overrule_each_other_for_ever() {
+    let scene = Scene::new();
+    let (mut one, mut two) = (scene.process(7), scene.process(1_000_003));
+    // Each asks to be heeded while what the other proposes is on its way. For want of a pause that
+    // goes on and on.
+    let later = (QUESTION + ANSWER + ANSWER + VALUE) / 2;
+    let both = async {
+        let second = async {
+            sleep(later).await;
+            claim(&mut two, 2).await
+        };
+        tokio::join!(claim(&mut one, 1), second)
+    };
+    let ended = timeout(LONG, both).await;
+    let (first, second) = ended.expect("they overrule each other for ever");
+    assert!(first.is_err() || second.is_err(), "both have the first term");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_beat_that_an_order_overruled_lets_the_order_through() {
+    let scene = Scene::new();
+    // Its first pause is nearly the longest that there is.
+    let (mut leader, mut operator) = (scene.process(999 << 1), scene.process(7));
+    let Claim { candidate, term, .. } = claim(&mut leader, 1).await.expect("a term");
+    let (election, holding) = (election(), Holding { candidate, term });
+    operator.read(Some(&[&election])).await.expect("it knows of the leader's ballots");
+    // The order is heeded after the beat has left, and before it arrives.
+    let order = async {
+        sleep(QUESTION).await;
+        pause(&mut operator).await
+    };
+    let held = [(&election, &holding)];
+    let both = async { tokio::join!(leader.renew(&held), order) };
+    let ended = timeout(LONG, both).await;
+    let (renewed, order) = ended.expect("they overrule each other for ever");
+    order.expect("the order lost against the beat");
+    assert_eq!(renewed.expect("answers"), [election.to_string()], "and the term goes on");
+    let orders = leader.orders(&election, 9).await.expect("answers");
+    assert_eq!(orders.len(), 1, "once: {orders:?}");
+}
+
+fn election() -> ElectionName {
+    "billing".parse().expect("a name")
+}
+
+/// Begins the first term.
+async fn claim(store: &mut Store, incarnation: u128) -> Result<Claim, Error> {
+    let rules = Rules::new(Duration::from_secs(8), Duration::from_secs(1), Expiry::Observed);
+    let name = "one".parse().expect("a name");
+    let candidate = CandidateId::new(name, Incarnation::from_random(incarnation));
+    let rules = rules.expect("good rules");
+    let bid = Bid { candidate, rules, suspicion: None, newest: None };
+    let election = election();
+    let decide = |mut found: Snapshots| {
+        let claim = bid.decide(&found.take(&election)).map_err(Error::Refused)?;
+        let plan = Plan::Claim { election: election.clone(), claim: Box::new(claim.clone()) };
+        Ok((vec![plan], claim))
+    };
+    store.write(&[&election], decide).await
+}
+
+/// Orders that nobody is to be elected.
+async fn pause(store: &mut Store) -> Result<(), Error> {
+    let papers = Papers { actor: "ann".to_owned(), ..Papers::meant(None) };
+    let warrant = Warrant { election: election(), order: Order::Pause, papers };
+    let decide = |mut found: Snapshots| {
+        let snapshot = found.take(&warrant.election);
+        let decree = Box::new(warrant.order.decide(&snapshot, &warrant.papers)?);
+        let plan = Plan::Order { warrant: Box::new(warrant.clone()), decree, now: snapshot.now };
+        Ok((vec![plan], ()))
+    };
+    store.write(&[&warrant.election], decide).await
+}
