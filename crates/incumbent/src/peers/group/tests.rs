@@ -125,3 +125,32 @@ fn meet(algorithm: caucus::Manner, nodes: [NodeId; 3], meetings: &[usize]) {
         }
     }
 }
+
+#[test]
+fn a_leader_that_is_linked_again_is_not_suspected_any_more() {
+    let [one, two, leader] = [1, 2, 3].map(NodeId::given);
+    for algorithm in algorithms() {
+        let manner = Manner { unratified: false, ..manner(algorithm) };
+        let parted = Told { reachable: false, ..led(Some((3, 50))) };
+        let mut now = Time::from_nanos(1);
+        let mut groups = BTreeMap::new();
+        for node in [one, two] {
+            let mut group = Group::new(node, &manner, now);
+            group.tell(now, parted);
+            group.nodes(now, vec![one, two]);
+            groups.insert(node, group);
+        }
+        run(&mut groups, &mut now);
+        for group in groups.values() {
+            assert_eq!(group.nominee(), Some(two), "the highest of those who are linked");
+        }
+        for group in groups.values_mut() {
+            group.nodes(now, vec![one, two, leader]);
+            group.tell(now, Told { reachable: true, ..parted });
+        }
+        run(&mut groups, &mut now);
+        for (node, group) in &groups {
+            assert_eq!(group.nominee(), Some(leader), "as {node} sees it");
+        }
+    }
+}
