@@ -41,6 +41,8 @@ const AGAIN: Duration = Duration::from_millis(60);
 #[derive(Debug)]
 pub(super) struct Registers {
     node: Node,
+    /// Those of the list.
+    first: Electorate,
     electorate: Electorate,
     /// Where the nodes of the list are.
     names: BTreeMap<NodeId, String>,
@@ -83,6 +85,7 @@ impl Registers {
         let proposer = Proposer::new(me);
         Registers {
             node,
+            first: electorate.clone(),
             electorate,
             names,
             proposer,
@@ -98,7 +101,8 @@ impl Registers {
     pub(super) fn beside(&self) -> Result<Registers, Error> {
         let (node, electorate, names) =
             (self.node.clone(), self.electorate.clone(), self.names.clone());
-        Ok(Registers::new(node, electorate, names, drawn()?))
+        let first = self.first.clone();
+        Ok(Registers { first, ..Registers::new(node, electorate, names, drawn()?) })
     }
 
     /// Those who vote, as far as this process knows.

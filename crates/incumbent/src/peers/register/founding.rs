@@ -55,6 +55,12 @@ impl Registers {
                             let _ = self.adopt(asked.confirmed())?;
                         }
                     }
+                    // It lost its disk meanwhile, and others may have been founded with the next one:
+                    // whoever begins anew hears of it. That is no more than a restart of this process.
+                    Inventory::NoVoter { .. } if asked.number() > 0 => {
+                        self.electorate = self.first.clone();
+                        tokio::time::sleep(AGAIN).await;
+                    }
                     Inventory::NoVoter { .. } => {}
                 }
             }

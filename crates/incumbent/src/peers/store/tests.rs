@@ -1,6 +1,7 @@
 //! What two processes do that write to one register at once, in time that passes only when everybody
 //! waits.
 
+mod founding;
 mod scene;
 
 use std::time::Duration;

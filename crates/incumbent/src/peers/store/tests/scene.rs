@@ -32,20 +32,37 @@ pub(super) const VALUE: Duration = Duration::from_millis(5);
 
 type Voters = Arc<Mutex<BTreeMap<NodeId, Voter<Key, Value>>>>;
 
-/// Three voters that were founded.
+/// Three voters.
 pub(super) struct Scene {
     electorate: Electorate,
     voters: Voters,
 }
 
 impl Scene {
+    /// They were founded, and everybody knows it.
     pub(super) fn new() -> Scene {
-        let lineages: BTreeMap<_, _> =
-            [1, 2, 3].map(|it| (NodeId::given(it), Lineage::drawn(it))).into();
-        let electorate = Electorate::founded(lineages.clone()).confirmed();
+        let disks = [1, 2, 3];
+        Scene::of(disks, founded(disks).confirmed())
+    }
+
+    /// They have these disks, and nobody knows more than who is to vote.
+    pub(super) fn unfounded(disks: [u128; 3]) -> Scene {
+        Scene::of(disks, Electorate::first([1, 2, 3].map(NodeId::given)))
+    }
+
+    fn of(disks: [u128; 3], electorate: Electorate) -> Scene {
         let voter = |(node, lineage)| (node, Voter::new(node, electorate.clone()).of(lineage));
-        let voters = lineages.into_iter().map(voter).collect();
+        let voters = lineages(disks).into_iter().map(voter).collect();
         Scene { voters: Arc::new(Mutex::new(voters)), electorate }
+    }
+
+    /// These voters come to keep an electorate.
+    pub(super) fn keep(&self, voters: &[u128], electorate: &Electorate) {
+        let mut all = self.voters.lock().unwrap_or_else(PoisonError::into_inner);
+        for node in voters {
+            let voter = all.get_mut(&NodeId::given(*node)).expect("a voter");
+            let Ok(_) = voter.list(electorate).keep(|_| Ok::<(), Infallible>(()));
+        }
     }
 
     /// A process that reaches all of them. Its pauses depend on the number.
@@ -60,29 +77,58 @@ impl Scene {
     }
 }
 
+/// The first electorate of voters with these disks.
+pub(super) fn founded(disks: [u128; 3]) -> Electorate {
+    Electorate::founded(lineages(disks))
+}
+
+fn lineages(disks: [u128; 3]) -> BTreeMap<NodeId, Lineage> {
+    let nodes = [1, 2, 3].map(NodeId::given);
+    nodes.into_iter().zip(disks.map(Lineage::drawn)).collect()
+}
+
 /// Carries questions to the voters, and back what they answer. Nothing is lost on the way.
 async fn carry(mut words: mpsc::UnboundedReceiver<Word>, voters: Voters) {
     while let Some(word) = words.recv().await {
         let Word::Question { to, message, answers, .. } = word else { continue };
-        let Message::Ask { id, electorate, asks } = message else { continue };
-        let proposes = asks.iter().any(|(_, ask)| matches!(ask, Ask::Accept(..)));
-        let way = if proposes { VALUE } else { QUESTION };
         for node in to {
-            let (asks, answers) = (asks.clone(), answers.clone());
-            let (electorate, voters) = (electorate.clone(), Arc::clone(&voters));
+            let (message, answers) = (message.clone(), answers.clone());
+            let voters = Arc::clone(&voters);
             tokio::spawn(async move {
-                sleep(way).await;
-                let promise = voters
+                sleep(way(&message)).await;
+                let answer = voters
                     .lock()
                     .unwrap_or_else(PoisonError::into_inner)
                     .get_mut(&node)
-                    .map(|voter| voter.handle(&electorate, asks));
-                let Some(promise) = promise else { return };
-                let Ok(replies) = promise.keep(|_| Ok::<(), Infallible>(()));
+                    .and_then(|voter| answer(voter, message));
+                let Some(answer) = answer else { return };
                 sleep(ANSWER).await;
                 // Whoever asked may have heard enough.
-                let _ = answers.send((node, Message::Answer { id, now: clock::wall(), replies }));
+                let _ = answers.send((node, answer));
             });
         }
+    }
+}
+
+fn way(message: &Message) -> Duration {
+    match message {
+        Message::Ask { asks, .. } if asks.iter().any(|it| matches!(it.1, Ask::Accept(..))) => VALUE,
+        _ => QUESTION,
+    }
+}
+
+fn answer(voter: &mut Voter<Key, Value>, message: Message) -> Option<Message> {
+    match message {
+        Message::Ask { id, electorate, asks } => {
+            let promise = voter.handle(&electorate, asks);
+            let Ok(replies) = promise.keep(|_| Ok::<(), Infallible>(()));
+            Some(Message::Answer { id, now: clock::wall(), replies })
+        }
+        Message::Inventory { id, electorate } => {
+            let promise = voter.list(&electorate);
+            let Ok(inventory) = promise.keep(|_| Ok::<(), Infallible>(()));
+            Some(Message::Registers { id, inventory })
+        }
+        _ => None,
     }
 }
