@@ -50,6 +50,9 @@ pub struct Metric {
 
 const OWN: &[&str] = &["election", "candidate"];
 
+/// Of what a process has once, however many elections it takes part in.
+const NODE: &[&str] = &["candidate"];
+
 /// 1 for what the candidate is, 0 for what it is not, so that leaders can be summed up.
 pub const STANDING: Metric = gauge(
     "incumbent_standing",
@@ -128,7 +131,55 @@ pub const FENCE_REJECTIONS: Metric = counter(
 /// How often clocks jumped.
 pub const CLOCK_JUMPS: Metric =
     counter("incumbent_clock_jumps_total", "Jumps of this host's clocks, sleep included.")
-        .with(&["candidate"]);
+        .with(NODE);
+/// Peers that can be talked to.
+pub const LINKS: Metric = gauge(
+    "incumbent_links",
+    Unit::Count,
+    "Peers that this process can talk to; those who only look on count too.",
+)
+.with(NODE);
+/// Connections that became no link.
+pub const HANDSHAKES_REFUSED: Metric = counter(
+    "incumbent_handshakes_refused_total",
+    "Connections with peers or strangers, in either direction, that became no link.",
+)
+.with(&["candidate", "cause"]);
+/// Messages that were not sent.
+pub const MESSAGES_DROPPED: Metric = counter(
+    "incumbent_messages_dropped_total",
+    "Messages to peers that were not sent: the queue was full, or the message too long.",
+)
+.with(&["candidate", "cause"]);
+/// How many vote.
+pub const VOTERS: Metric =
+    gauge("incumbent_voters", Unit::Count, "Peers that vote, as far as this one knows.").with(NODE);
+/// How many of those who vote can be talked to.
+pub const VOTERS_UP: Metric = gauge(
+    "incumbent_voters_up",
+    Unit::Count,
+    "Voters that this process can talk to, itself included if it votes.",
+)
+.with(NODE);
+/// How many of those who vote are needed.
+pub const VOTERS_NEEDED: Metric = gauge(
+    "incumbent_voters_needed",
+    Unit::Count,
+    "Voters without whom nobody can lead: a majority, and all until the first start is complete.",
+)
+.with(NODE);
+/// What became of proposals.
+pub const PROPOSALS: Metric = counter(
+    "incumbent_proposals_total",
+    "Changes that this process put to the vote, by whether they were chosen or are in doubt.",
+)
+.with(&["candidate", "fate"]);
+/// How long the disk of a voter takes.
+pub const PROMISE: Metric = histogram(
+    "incumbent_promise_seconds",
+    "From handing promises of this voter to its disk until they were synced.",
+)
+.with(NODE);
 
 /// Every metric of this library.
 pub const ALL: &[Metric] = &[
@@ -147,6 +198,14 @@ pub const ALL: &[Metric] = &[
     TRANSITIONS,
     FENCE_REJECTIONS,
     CLOCK_JUMPS,
+    LINKS,
+    HANDSHAKES_REFUSED,
+    MESSAGES_DROPPED,
+    VOTERS,
+    VOTERS_UP,
+    VOTERS_NEEDED,
+    PROPOSALS,
+    PROMISE,
 ];
 
 const fn gauge(name: &'static str, unit: Unit, help: &'static str) -> Metric {

@@ -17,6 +17,7 @@
 //! | [`hints`] | what there is without ratification |
 //! | [`voters`] | who votes, and how that is changed |
 //! | [`store`] | elections on top of that |
+//! | [`numbers`] | what operators watch |
 //! | [`probe`] | what an examination looks at |
 //! | [`start`] | how all of that is put together |
 
@@ -32,6 +33,7 @@ mod hints;
 mod links;
 mod message;
 mod node;
+mod numbers;
 pub(crate) mod place;
 mod probe;
 mod register;

@@ -16,6 +16,7 @@ use incumbent_protocol::ratify::{Ask, Electorate, Voter};
 
 use super::disk::Disk;
 use super::message::{Key, Message, Value};
+use super::numbers::Numbers;
 use super::register::FOUNDED;
 use super::voters::drawn;
 use crate::clock;
@@ -55,12 +56,13 @@ impl Booth {
         me: NodeId,
         first: Electorate,
         disk: Disk,
+        numbers: Numbers,
         answer: impl Fn(NodeId, Message) + Send + 'static,
     ) -> Result<Booth, Error> {
         let voter = Voter::from_entries(me, first.clone(), disk.entries()?);
         let voter = voter.of(Lineage::drawn(disk.lineage()));
         let (questions, asked) = channel();
-        let clerk = Clerk { me, first, disk, voter, stranger: false };
+        let clerk = Clerk { me, first, disk, voter, stranger: false, numbers };
         let spawned = thread::Builder::new().name("incumbent-voter".to_owned());
         let spawned = spawned.spawn(move || clerk.serve(&asked, answer));
         let thread =
@@ -88,6 +90,7 @@ struct Clerk {
     voter: Voter<Key, Value>,
     /// Whether it was said that the others do not count on this file.
     stranger: bool,
+    numbers: Numbers,
 }
 
 impl Clerk {
@@ -99,9 +102,7 @@ impl Clerk {
                 batch.into_iter().map(|question| self.promise(question)).collect();
             self.complain();
             let entries: Vec<_> = promised.iter().flat_map(Answered::entries).collect();
-            if !entries.is_empty()
-                && let Err(error) = self.disk.keep(entries)
-            {
+            if let Err(error) = self.keep(entries) {
                 tracing::error!(%error, "a promise could not be kept: this voter says nothing");
                 self = match self.start_over(questions) {
                     Some(anew) => anew,
@@ -114,6 +115,16 @@ impl Clerk {
                 answer(to, message);
             }
         }
+    }
+
+    fn keep(&self, entries: Vec<&Entry<Key, Value>>) -> Result<(), Error> {
+        if entries.is_empty() {
+            return Ok(());
+        }
+        let begun = clock::now();
+        let kept = self.disk.keep(entries);
+        self.numbers.promised(clock::now().since(begun));
+        kept
     }
 
     fn promise(&mut self, question: Question) -> Answered {
@@ -142,7 +153,7 @@ impl Clerk {
     /// again, because one that failed once refuses everything, and again until it can be: a disk that
     /// was full may have room later. Nothing is answered meanwhile.
     fn start_over(self, questions: &Receiver<Question>) -> Option<Clerk> {
-        let Clerk { me, first, disk, voter, stranger } = self;
+        let Clerk { me, first, disk, voter, stranger, numbers } = self;
         drop(voter);
         let path = disk.path().to_owned();
         drop(disk);
@@ -164,7 +175,7 @@ impl Clerk {
                     tracing::info!(file = disk.place(), "the promises can be kept again");
                     let voter = Voter::from_entries(me, first.clone(), entries);
                     let voter = voter.of(Lineage::drawn(disk.lineage()));
-                    return Some(Clerk { me, first, disk, voter, stranger });
+                    return Some(Clerk { me, first, disk, voter, stranger, numbers });
                 }
                 Err(error) => tracing::debug!(%error, "the promises cannot be opened yet"),
             }

@@ -17,6 +17,7 @@ use tokio::net::TcpListener;
 use tokio::sync::mpsc;
 
 use super::hello::Hello;
+use super::numbers::Numbers;
 use super::secret::Secret;
 use shared::Shared;
 
@@ -113,6 +114,8 @@ pub(crate) struct Settings {
     pub(crate) secret: Secret,
     /// How much of everything.
     pub(crate) limits: Limits,
+    /// What operators watch.
+    pub(super) numbers: Numbers,
 }
 
 /// How much there is of everything.
@@ -156,8 +159,8 @@ impl<M> Drop for Last<M> {
 impl<M: Words> Links<M> {
     /// Opens the door, if there is one. Dials nobody yet. Must be called within a tokio runtime.
     pub(crate) fn start(settings: Settings) -> (Self, mpsc::Receiver<Event<M>>) {
-        let Settings { hello, listener, secret, limits } = settings;
-        let (shared, events) = Shared::new(hello, secret, limits);
+        let Settings { hello, listener, secret, limits, numbers } = settings;
+        let (shared, events) = Shared::new(hello, secret, limits, numbers);
         let shared = Arc::new(shared);
         if let Some(listener) = listener {
             shared.serve(door::keep_open(Arc::clone(&shared), listener));

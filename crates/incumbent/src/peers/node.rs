@@ -17,6 +17,7 @@ use incumbent_protocol::time::StoreTime;
 use tokio::sync::{mpsc, oneshot};
 
 use super::message::{Key, Message, Value};
+use super::numbers::Numbers;
 use super::register::Replies;
 
 /// A handle on the task. It ends with the last one.
@@ -24,6 +25,7 @@ use super::register::Replies;
 pub(crate) struct Node {
     words: mpsc::UnboundedSender<Word>,
     questions: Arc<AtomicU64>,
+    numbers: Numbers,
 }
 
 /// What handles say to the task.
@@ -97,12 +99,17 @@ pub struct Reach {
 pub(super) type Answers = mpsc::UnboundedSender<(NodeId, Message)>;
 
 impl Node {
-    pub(super) fn new(words: mpsc::UnboundedSender<Word>) -> Node {
+    pub(super) fn new(words: mpsc::UnboundedSender<Word>, numbers: Numbers) -> Node {
         // From a random start: the answers of a former life must not be taken for this one's.
         let mut bits = [0; 8];
         let _ = getrandom::fill(&mut bits);
         let first = u64::from_le_bytes(bits) >> 1;
-        Node { words, questions: Arc::new(AtomicU64::new(first)) }
+        Node { words, questions: Arc::new(AtomicU64::new(first)), numbers }
+    }
+
+    /// What operators watch.
+    pub(super) const fn numbers(&self) -> &Numbers {
+        &self.numbers
     }
 
     /// Puts questions about registers to every voter.
@@ -178,6 +185,11 @@ impl Node {
         let (done, closed) = oneshot::channel();
         self.say(Word::Close { done });
         let _ = closed.await;
+    }
+
+    /// A way to the task that does not keep it alive.
+    pub(super) fn downgrade(&self) -> mpsc::WeakUnboundedSender<Word> {
+        self.words.downgrade()
     }
 
     fn say(&self, word: Word) {

@@ -195,6 +195,7 @@ impl Registers {
         if self.electorate.is_majority(clocks.of()) {
             self.set(&clocks);
         }
+        self.node.numbers().proposals(&fates);
         Ok(fates)
     }
 

@@ -28,6 +28,7 @@ use super::hints::Hints;
 use super::links::{Limits, Links, Settings};
 use super::message::Message;
 use super::node::{Node, Word};
+use super::numbers::Numbers;
 use super::place::{Detection, Place, Scheme, Sitting};
 use super::register::Registers;
 use super::secret::Secret;
@@ -67,13 +68,16 @@ pub(crate) async fn open(
     };
     let hello = Hello::new(node, me.incarnation, me.name.to_string(), address.clone());
     let limits = Limits { message: MESSAGE_MAX, ..Limits::default() };
-    let (links, events) = Links::start(Settings { hello, listener, secret, limits });
+    let numbers = Numbers::of(&me.name);
+    let settings = Settings { hello, listener, secret, limits, numbers: numbers.clone() };
+    let (links, events) = Links::start(settings);
     for seat in seats.iter().filter(|seat| seat.id != node) {
         links.keep(&seat.address);
     }
     let names = seats.iter().map(|seat| (seat.id, seat.address.clone())).collect();
     let (say, words) = mpsc::unbounded_channel();
-    let booth = disk.map(|disk| voter(node, &electorate, disk, &links, &say)).transpose()?;
+    let handle = Node::new(say, numbers.clone());
+    let booth = disk.map(|disk| voter(node, &electorate, disk, &links, &handle)).transpose()?;
     let (rings, rung) = mpsc::channel(RINGS);
     let (nominations, nominated) = mpsc::unbounded_channel();
     let task = Task {
@@ -88,12 +92,12 @@ pub(crate) async fn open(
         electorate: electorate.clone(),
         detector: detector(place)?,
         manner: manner(place, timing)?,
+        numbers,
         rings,
         nominations,
         state: State::new(),
     };
     tokio::spawn(task.run());
-    let handle = Node::new(say);
     let registers = Registers::new(handle.clone(), electorate, names, me.incarnation);
     let hints = place.unratified.then(|| Hints::new(handle.clone(), me, *timing.rules()));
     let preempts = place.rejoin == Rejoin::Preempting && !place.unratified;
@@ -107,11 +111,11 @@ fn voter(
     electorate: &Electorate,
     disk: Disk,
     links: &Links<Message>,
-    say: &mpsc::UnboundedSender<Word>,
+    handle: &Node,
 ) -> Result<Booth, Error> {
-    // A way to the task that does not keep it alive.
-    let (links, say) = (links.clone(), say.downgrade());
-    Booth::open(node, electorate.clone(), disk, move |to, message| {
+    let (links, say) = (links.clone(), handle.downgrade());
+    let numbers = handle.numbers().clone();
+    Booth::open(node, electorate.clone(), disk, numbers, move |to, message| {
         if to != node {
             links.send(to, &message);
         } else if let Some(say) = say.upgrade() {

@@ -28,6 +28,7 @@ use super::group::{Group, Manner};
 use super::links::{Event, Links};
 use super::message::{Line, Message};
 use super::node::{Answers, Nomination, Word};
+use super::numbers::Numbers;
 use crate::bell::Ring;
 use crate::clock;
 
@@ -58,6 +59,7 @@ pub(super) struct Task {
     pub(super) electorate: Electorate,
     pub(super) detector: Detector,
     pub(super) manner: Manner,
+    pub(super) numbers: Numbers,
     pub(super) rings: mpsc::Sender<Ring>,
     pub(super) nominations: mpsc::UnboundedSender<Nomination>,
     pub(super) state: State,
@@ -106,6 +108,7 @@ impl Task {
     /// Runs until the last handle is gone.
     pub(super) async fn run(mut self) {
         self.detector.begin(clock::now());
+        self.show_reach();
         loop {
             self.turn();
             let wake = self.wake_at().map(|at| at.since(clock::now()));
@@ -223,7 +226,10 @@ impl Task {
     fn happened(&mut self, event: Event<Message>) {
         let now = clock::now();
         match event {
-            Event::Up(hello) => self.up(hello),
+            Event::Up(hello) => {
+                self.up(hello);
+                self.show_reach();
+            }
             Event::Down { node, .. } => {
                 self.gone(now, node);
                 self.detector.handle(now, detector::Input::Unreachable(node));
@@ -231,6 +237,7 @@ impl Task {
                     group.handle(now, caucus::Input::Unreachable(node));
                 }
                 self.recount(now);
+                self.show_reach();
             }
             Event::Message { from, message } => self.heard(now, from, message),
             Event::Twin(hello) => {
@@ -347,7 +354,10 @@ impl Task {
                     self.links.send(*node, &rung);
                 }
             }
-            Word::Electorate(electorate) => self.electorate = electorate,
+            Word::Electorate(electorate) => {
+                self.electorate = electorate;
+                self.show_reach();
+            }
             Word::Takes { election, part } => self.takes(now, election, part),
             Word::Reach { done } => drop(done.send(self.reach())),
             Word::Nominee { election, done } => drop(done.send(self.nominee(&election))),

@@ -29,7 +29,8 @@ fn a_disk_that_fails_once_does_not_silence_its_voter_for_ever() {
     let electorate = Electorate::founded(founded).confirmed();
     let (say, answers) = channel();
     let answer = move |_, message| drop(say.send(message));
-    let booth = Booth::open(ME, electorate.clone(), disk, answer).expect("a voter");
+    let booth =
+        Booth::open(ME, electorate.clone(), disk, Numbers::default(), answer).expect("a voter");
     let put = |id, what| {
         booth.put(Question { from: ME, id, electorate: electorate.clone(), what });
     };

@@ -13,6 +13,7 @@ use super::session::LinkError;
 use crate::peers::channel::ChannelError;
 use crate::peers::frame::FrameError;
 use crate::peers::hello::HelloError;
+use crate::peers::numbers::Refused;
 
 /// Most lines in an hour.
 const MOST: usize = 256;
@@ -67,6 +68,39 @@ impl Complaints {
         }
         made.count += 1;
         Some(made.count <= MOST)
+    }
+}
+
+impl LinkError {
+    /// For what a connection was refused; none for what happens in ordinary life.
+    pub(super) const fn cause(&self) -> Option<Refused> {
+        let error = match self {
+            LinkError::Dial(_)
+            | LinkError::Door(_)
+            | LinkError::Resolve(_)
+            | LinkError::Ending
+            | LinkError::Stuck => return None,
+            LinkError::Late => return Some(Refused::Late),
+            LinkError::Replaced { .. } => return Some(Refused::Twin),
+            LinkError::Crowded => return Some(Refused::Crowded),
+            LinkError::Hello(error) => error,
+        };
+        match error {
+            HelloError::Itself => None,
+            HelloError::Version { .. } => Some(Refused::Version),
+            HelloError::Twin(_) => Some(Refused::Twin),
+            HelloError::Name(_) => Some(Refused::Rubbish),
+            HelloError::Channel(error) => match error {
+                ChannelError::Frame(
+                    FrameError::Closed | FrameError::Truncated | FrameError::Io(_),
+                )
+                | ChannelError::Exhausted => None,
+                ChannelError::Secret | ChannelError::Rejected => Some(Refused::Secret),
+                ChannelError::Forged | ChannelError::Frame(_) | ChannelError::Noise(_) => {
+                    Some(Refused::Rubbish)
+                }
+            },
+        }
     }
 }
 

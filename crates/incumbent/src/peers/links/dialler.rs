@@ -7,7 +7,6 @@
 
 use std::io;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use incumbent_protocol::node::NodeId;
@@ -49,7 +48,7 @@ pub(super) async fn keep<M: Words>(
                 session.run(&*shared, &address, left(&mut stop)).await
             }
             Err(error) => {
-                shared.failed.fetch_add(1, Ordering::Relaxed);
+                shared.refuse(&error);
                 Err(error)
             }
         };

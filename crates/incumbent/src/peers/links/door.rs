@@ -6,7 +6,6 @@
 
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use tokio::net::{TcpListener, TcpStream};
@@ -43,12 +42,16 @@ async fn serve<M: Words>(shared: Arc<Shared<M>>, stream: TcpStream, from: Socket
     drop(stranger);
     let place = from.ip().to_canonical().to_string();
     let end = match begin {
-        Ok(session) => match Arc::clone(&shared.guests).try_acquire_owned() {
-            Ok(_guest) => session.run(&shared, &place, std::future::pending()).await,
-            Err(_) => Err(LinkError::Crowded),
-        },
+        Ok(session) => {
+            if let Ok(_guest) = Arc::clone(&shared.guests).try_acquire_owned() {
+                session.run(&shared, &place, std::future::pending()).await
+            } else {
+                shared.refuse(&LinkError::Crowded);
+                Err(LinkError::Crowded)
+            }
+        }
         Err(error) => {
-            shared.failed.fetch_add(1, Ordering::Relaxed);
+            shared.refuse(&error);
             Err(error)
         }
     };

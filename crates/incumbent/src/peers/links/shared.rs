@@ -23,6 +23,7 @@ use super::table::{Entry, Line, Table};
 use super::{Event, Limits, Words};
 use crate::peers::frame;
 use crate::peers::hello::Hello;
+use crate::peers::numbers::{Dropped, Numbers};
 use crate::peers::secret::Secret;
 
 /// Room for at least these many events: a node that replaces another takes two at once.
@@ -35,7 +36,8 @@ pub(super) struct Shared<M> {
     pub(super) events: mpsc::Sender<Event<M>>,
     pub(super) complaints: Complaints,
     pub(super) guests: Arc<Semaphore>,
-    pub(super) failed: AtomicU64,
+    numbers: Numbers,
+    failed: AtomicU64,
     dropped: AtomicU64,
     table: Mutex<Table>,
     strangers: Mutex<VecDeque<(u64, AbortHandle)>>,
@@ -51,6 +53,7 @@ impl<M> Shared<M> {
         hello: Hello,
         secret: Secret,
         limits: Limits,
+        numbers: Numbers,
     ) -> (Self, mpsc::Receiver<Event<M>>) {
         let (events, taken) = mpsc::channel(limits.events.max(FEWEST_EVENTS));
         let shared = Shared {
@@ -60,6 +63,7 @@ impl<M> Shared<M> {
             complaints: Complaints::default(),
             guests: Arc::new(Semaphore::new(limits.guests)),
             limits,
+            numbers,
             failed: AtomicU64::new(0),
             dropped: AtomicU64::new(0),
             table: Mutex::default(),
@@ -77,7 +81,7 @@ impl<M> Shared<M> {
 
     /// Ends all tasks at once.
     pub(super) fn end(&self) {
-        self.table().close();
+        self.close_table();
         // Dropped outside of the lock: tasks that end may take it.
         let tasks = lock(&self.tasks).take();
         drop(tasks);
@@ -85,13 +89,27 @@ impl<M> Shared<M> {
 
     /// Lets links write what they were given, then ends all tasks.
     pub(super) async fn close(&self) {
-        self.table().close();
+        self.close_table();
         let tasks = lock(&self.tasks).take();
         let Some(mut tasks) = tasks else { return };
         lock(&self.services).drain(..).for_each(|service| service.abort());
         let links = async { while tasks.join_next().await.is_some() {} };
         let _ = tokio::time::timeout(self.limits.grace, links).await;
         tasks.shutdown().await;
+    }
+
+    fn close_table(&self) {
+        let mut table = self.table();
+        table.close();
+        self.numbers.end();
+    }
+
+    /// A connection ended before it was a link.
+    pub(super) fn refuse(&self, error: &LinkError) {
+        self.failed.fetch_add(1, Ordering::Relaxed);
+        if let Some(cause) = error.cause() {
+            self.numbers.refused(cause);
+        }
     }
 
     #[cfg(test)]
@@ -142,7 +160,7 @@ impl<M: Words> Shared<M> {
         if strangers.len() >= self.limits.strangers.max(1)
             && let Some((_, oldest)) = strangers.pop_front()
         {
-            self.failed.fetch_add(1, Ordering::Relaxed);
+            self.refuse(&LinkError::Crowded);
             oldest.abort();
         }
         if let Some(task) = self.spawn(serve) {
@@ -160,6 +178,7 @@ impl<M: Words> Shared<M> {
             Ok(bytes) => bytes,
             Err(error) => {
                 self.dropped.fetch_add(1, Ordering::Relaxed);
+                self.numbers.dropped(Dropped::Long);
                 tracing::warn!(%to, %error, "a message to a peer is not sent");
                 return false;
             }
@@ -169,6 +188,7 @@ impl<M: Words> Shared<M> {
         };
         if let Err(TrySendError::Full(_)) = &sent {
             self.dropped.fetch_add(1, Ordering::Relaxed);
+            self.numbers.dropped(Dropped::Full);
         }
         sent.is_ok()
     }
@@ -179,7 +199,11 @@ impl<M: Words> Shared<M> {
         let mut table = self.table();
         let (up, down) = match table.enter(hello, line) {
             Entry::Closed => return Err(LinkError::Ending),
-            Entry::Replaced => return Err(LinkError::Replaced { node: hello.node }),
+            Entry::Replaced => {
+                let error = LinkError::Replaced { node: hello.node };
+                self.refuse(&error);
+                return Err(error);
+            }
             Entry::Another => (false, false),
             Entry::First => (true, false),
             Entry::Instead => (true, true),
@@ -188,6 +212,7 @@ impl<M: Words> Shared<M> {
             room.send(Event::Down { node: hello.node, refused: false });
         }
         if up && let Some(room) = room.next() {
+            self.numbers.links(table.nodes());
             room.send(Event::Up(hello.clone()));
         }
         Ok(())
@@ -205,6 +230,7 @@ impl<M: Words> Shared<M> {
         let Ok(room) = self.events.reserve().await else { return };
         let mut table = self.table();
         if table.exit(node, line) {
+            self.numbers.links(table.nodes());
             room.send(Event::Down { node, refused: false });
         }
     }

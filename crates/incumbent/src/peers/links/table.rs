@@ -132,7 +132,7 @@ impl Table {
         lines.iter().rev().find(|line| line.outbound).or(lines.last())
     }
 
-    #[cfg(test)]
+    /// How many nodes can be talked to.
     pub(super) fn nodes(&self) -> usize {
         self.peers.values().filter(|peer| !peer.lines.is_empty()).count()
     }

@@ -14,6 +14,8 @@ mod ends;
 mod kin;
 mod log;
 mod meeting;
+#[cfg(feature = "metrics")]
+mod numbers;
 mod queues;
 mod strangers;
 mod tape;
@@ -60,7 +62,8 @@ impl Node {
         let name = format!("host-{number}");
         let hello = Hello::new(NodeId::given(number), life, name, address.clone());
         let secret = Secret::from_text(SECRET).expect("long enough");
-        let mut settings = Settings { hello, listener, secret, limits: patient() };
+        let numbers = Numbers::default();
+        let mut settings = Settings { hello, listener, secret, limits: patient(), numbers };
         change(&mut settings);
         let hello = settings.hello.clone();
         let (links, events) = Links::start(settings);

@@ -138,6 +138,13 @@ impl Task {
         all.collect::<BTreeMap<_, _>>().into_values().collect()
     }
 
+    pub(super) fn show_reach(&self) {
+        // Where nobody votes nobody is needed.
+        if !self.manner.unratified {
+            self.numbers.reach(&self.reach());
+        }
+    }
+
     pub(super) fn reach(&self) -> Reach {
         let voters = self.electorate.voters();
         let up = |node: &&NodeId| {

@@ -18,6 +18,7 @@ use tokio::time::sleep;
 use crate::clock;
 use crate::peers::message::{Key, Message, Value};
 use crate::peers::node::{Node, Word};
+use crate::peers::numbers::Numbers;
 use crate::peers::register::Registers;
 use crate::peers::store::{Parts, Store};
 
@@ -69,7 +70,8 @@ impl Scene {
     pub(super) fn process(&self, incarnation: u128) -> Store {
         let (say, words) = mpsc::unbounded_channel();
         tokio::spawn(carry(words, Arc::clone(&self.voters)));
-        let (node, me) = (Node::new(say), Incarnation::from_random(incarnation));
+        let (node, me) =
+            (Node::new(say, Numbers::default()), Incarnation::from_random(incarnation));
         let registers = Registers::new(node.clone(), self.electorate.clone(), BTreeMap::new(), me);
         let ((_, rings), (_, nominations)) = (mpsc::channel(1), mpsc::unbounded_channel());
         let (hints, contends, preempts) = (None, true, false);
