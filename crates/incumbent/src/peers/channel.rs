@@ -24,6 +24,10 @@ const PROLOGUE: &[u8] = b"incumbent peers";
 /// Longest frame of a handshake; both have 48 bytes.
 const HANDSHAKE_MAX: usize = 256;
 
+/// The frame that answers first bytes which cannot be opened. It is not sealed: there is no key in
+/// common. Whoever makes it up achieves what ending the connection does, and a line in a log.
+const REFUSAL: &[u8] = &[0];
+
 /// How much is read from a connection at once.
 const BUFFER: usize = 8 * 1024;
 
@@ -45,8 +49,8 @@ pub(crate) enum ChannelError {
     /// The first sealed bytes cannot be opened.
     #[error("it does not know the secret of this cluster")]
     Secret,
-    /// The other side ended the handshake, as it does when it cannot open what it was sent.
-    #[error("it ended the handshake, as nodes of another secret do")]
+    /// The other side cannot open the first sealed bytes, and says so.
+    #[error("it says that this node does not know the secret of its cluster")]
     Rejected,
     /// Bytes that were changed, repeated or made up.
     #[error("it sent bytes that were not sealed in this conversation")]
@@ -83,16 +87,15 @@ where
     match side {
         Side::Caller => {
             write(&mut to, &mut noise).await?;
-            read(&mut from, &mut noise).await.map_err(|error| match error {
-                ChannelError::Frame(FrameError::Closed) => ChannelError::Rejected,
-                ChannelError::Frame(FrameError::Io(error)) if is_reset(&error) => {
-                    ChannelError::Rejected
-                }
-                error => error,
-            })?;
+            read(&mut from, &mut noise).await?;
         }
         Side::Callee => {
-            read(&mut from, &mut noise).await?;
+            let opened = read(&mut from, &mut noise).await;
+            if let Err(ChannelError::Secret) = opened {
+                // A connection that just ends says nothing: nodes also end, and give up the slow.
+                let _ = to.write_all(&[&prefix(REFUSAL.len()), REFUSAL].concat()).await;
+            }
+            opened?;
             write(&mut to, &mut noise).await?;
         }
     }
@@ -124,13 +127,12 @@ where
 {
     let mut bytes = Vec::new();
     frame::read(from, HANDSHAKE_MAX, &mut bytes).await?;
+    if bytes == REFUSAL {
+        return Err(ChannelError::Rejected);
+    }
     let mut payload = [0; HANDSHAKE_MAX];
     noise.read_message(&bytes, &mut payload).map_err(|_| ChannelError::Secret)?;
     Ok(())
-}
-
-fn is_reset(error: &io::Error) -> bool {
-    matches!(error.kind(), io::ErrorKind::ConnectionReset | io::ErrorKind::BrokenPipe)
 }
 
 /// What stands in front of a frame.

@@ -40,7 +40,8 @@ fn receiver<'a>(keys: &Arc<StatelessTransportState>, bytes: &'a [u8]) -> Receive
 async fn first() -> Vec<u8> {
     let mut bytes = Vec::new();
     let end = begin(&[][..], &mut bytes, Side::Caller, &secret()).await.map(drop);
-    assert!(matches!(end, Err(ChannelError::Rejected)));
+    // That nobody answers is no proof of another secret.
+    assert!(matches!(end, Err(ChannelError::Frame(FrameError::Closed))), "{end:?}");
     bytes
 }
 
@@ -145,9 +146,21 @@ async fn the_first_bytes_of_a_caller_must_be_whole_and_unchanged() {
         flipped[bit / 8] ^= 1 << (bit % 8);
         assert!(answered(&flipped).await.is_err(), "bit {bit}");
     }
+}
+
+#[tokio::test]
+async fn another_secret_is_told_to_both_sides() {
     let another = Secret::from_text("another secret for tests").expect("long enough");
-    let end = begin(&bytes[..], sink(), Side::Callee, &another).await.map(drop);
+    let (one, other) = duplex(1 << 10);
+    let caller = tokio::spawn(async move {
+        let (from, to) = split(one);
+        begin(from, to, Side::Caller, &secret()).await.map(drop)
+    });
+    let (from, to) = split(other);
+    let end = begin(from, to, Side::Callee, &another).await.map(drop);
     assert!(matches!(end, Err(ChannelError::Secret)), "{end:?}");
+    let end = caller.await.expect("a caller");
+    assert!(matches!(end, Err(ChannelError::Rejected)), "{end:?}");
 }
 
 #[tokio::test]

@@ -17,14 +17,11 @@ use tokio::time::{Instant, sleep, timeout};
 use super::session::{LinkError, Session};
 use super::shared::Shared;
 use super::{Event, Limits, Words};
-use crate::peers::channel::{ChannelError, Side};
+use crate::peers::channel::Side;
 use crate::peers::hello::HelloError;
 
 /// The pause after this node dialled itself, which will not change soon.
 const ITSELF: Duration = Duration::from_secs(30);
-
-/// A node that stops ends handshakes too; only one that does so this often has another secret.
-const REJECTIONS: u32 = 3;
 
 /// How many addresses of one name are tried in one attempt.
 const ADDRESSES: usize = 8;
@@ -34,7 +31,7 @@ pub(super) async fn keep<M: Words>(
     address: String,
     mut stop: watch::Receiver<()>,
 ) {
-    let mut state = State { pause: shared.limits.first_pause, rejections: 0, node: None };
+    let mut state = State { pause: shared.limits.first_pause, node: None };
     loop {
         let attempt = tokio::select! {
             () = left(&mut stop) => return,
@@ -44,7 +41,6 @@ pub(super) async fn keep<M: Words>(
         let end = match attempt {
             Ok(session) => {
                 state.node = Some(session.hello.node);
-                state.rejections = 0;
                 session.run(&*shared, &address, left(&mut stop)).await
             }
             Err(error) => {
@@ -71,7 +67,6 @@ async fn left(stop: &mut watch::Receiver<()>) {
 /// What is known of an address.
 struct State {
     pause: Duration,
-    rejections: u32,
     /// Who was found there, until it was said that nobody is.
     node: Option<NodeId>,
 }
@@ -87,11 +82,6 @@ impl State {
         match end {
             Ok(()) => {}
             Err(LinkError::Hello(HelloError::Itself)) => return ITSELF,
-            Err(LinkError::Hello(HelloError::Channel(ChannelError::Rejected)))
-                if self.rejections < REJECTIONS =>
-            {
-                self.rejections += 1;
-            }
             Err(error) => {
                 if is_refusal(&error)
                     && let Some(node) = self.node.take()

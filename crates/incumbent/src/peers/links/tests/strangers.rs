@@ -108,6 +108,28 @@ async fn one_who_says_nothing_is_sent_away() {
 }
 
 #[tokio::test]
+async fn connections_that_end_or_stay_silent_say_nothing_of_another_secret() {
+    let log = log::Log::start();
+    let short = Duration::from_millis(50);
+    let node = Node::with(1, |settings| settings.limits.handshake = short).await;
+    let door = TcpListener::bind("127.0.0.1:0").await.expect("a port");
+    node.links.keep(&door.local_addr().expect("bound").to_string());
+    let mut silent = Vec::new();
+    for round in 0..8 {
+        let (mut stream, _) = timeout(PATIENCE, door.accept()).await.expect("dialled").expect("it");
+        if round % 2 == 0 {
+            stream.read_exact(&mut [0; 50]).await.expect("the first bytes");
+        } else {
+            silent.push(stream);
+        }
+    }
+    until(|| node.links.counts().failed >= 7).await;
+    assert_eq!(log.with("secret"), [""; 0]);
+    until(|| log.with("said nothing sensible in time").len() == 1).await;
+    assert_eq!(log.lines().len(), 1, "{:?}", log.lines());
+}
+
+#[tokio::test]
 async fn one_who_knows_the_secret_cannot_send_more_than_the_limit_either() {
     let log = log::Log::start();
     let mut node = Node::with(1, |settings| settings.limits.message = 100_000).await;
