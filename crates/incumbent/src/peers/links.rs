@@ -73,7 +73,9 @@ pub(crate) struct Limits {
     pub(crate) guests: usize,
     /// How long a connection may take.
     pub(crate) dial: Duration,
-    /// How long it may take after that to prove that one knows the secret, and to say hello.
+    /// How long it may take after that to prove that one knows the secret, and to say hello. Long:
+    /// when many nodes start on few cores, hundreds of these proofs are made at once. What strangers
+    /// cost is bounded by their number and not by this.
     pub(crate) handshake: Duration,
     /// How long what was sent may go without an answer of the other host before a link is given up.
     pub(crate) stuck: Duration,
@@ -94,7 +96,7 @@ impl Default for Limits {
             strangers: 64,
             guests: 1024,
             dial: Duration::from_secs(1),
-            handshake: Duration::from_secs(2),
+            handshake: Duration::from_secs(10),
             stuck: Duration::from_secs(3),
             grace: Duration::from_millis(500),
             first_pause: Duration::from_millis(10),
@@ -132,7 +134,7 @@ pub(crate) struct Counts {
     pub(crate) tasks: usize,
     /// Messages that did not fit their queue.
     pub(crate) dropped: u64,
-    /// Connections that ended before a node was known, in either direction.
+    /// Connections that became no link, in either direction.
     pub(crate) failed: u64,
 }
 
