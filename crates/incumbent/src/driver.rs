@@ -24,7 +24,7 @@ use incumbent_protocol::candidacy::{Effect, Input, Ticket};
 use incumbent_protocol::identity::{CandidateId, ElectionName};
 use incumbent_protocol::time::{HeardAt, Time};
 use tokio::sync::{mpsc, oneshot};
-use tracing::warn;
+use tracing::{info, warn};
 
 pub(crate) use self::command::{Command, Errand};
 use self::nominated::Nominations;
@@ -48,6 +48,15 @@ const CLOSE_MAX: Duration = Duration::from_secs(2);
 /// Clocks that move apart by more than this between two looks did not just drift.
 const JUMP_TOLERANCE: Duration = Duration::from_millis(250);
 
+/// Why there is no answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Trouble {
+    /// There is no store yet: those who are to keep it wait for each other.
+    Waits,
+    /// There is one, and it does not do what it should.
+    Fails,
+}
+
 pub(crate) struct Driver {
     me: CandidateId,
     /// Before the lock, so that a driver that is dropped writes its last line while others can still
@@ -70,7 +79,7 @@ pub(crate) struct Driver {
     /// Where it is for peers to say who bids: how they say so.
     nominations: Option<Nominations>,
     jumps: JumpDetector,
-    trouble: bool,
+    trouble: Option<Trouble>,
     /// Whether the last piece of work was a round.
     looked: bool,
     closing: Option<(Time, Vec<oneshot::Sender<()>>)>,
@@ -107,7 +116,7 @@ impl Driver {
             monitor: None,
             jumps: JumpDetector::new(JUMP_TOLERANCE),
             history,
-            trouble: false,
+            trouble: None,
             looked: false,
             closing: None,
             deserted: false,
@@ -255,13 +264,13 @@ impl Driver {
         let Some(round) = finished.round else { return };
         let heard_at = HeardAt::after_answer(clock::now());
         self.look_at_clocks();
-        self.report(round.error.as_ref());
+        self.report(round.error.as_ref(), round.waits);
         for ((ticket, ask), outcome) in round.asks.into_iter().zip(round.answers) {
             let Some(seat) = self.seats.get_mut(&ask.election) else {
                 continue;
             };
             let asked_at = round.asked_at;
-            seat.report.answered(asked_at, heard_at, &outcome);
+            seat.report.answered(asked_at, heard_at, &outcome, round.waits);
             seat.handle(clock::now(), Input::Answer { ticket, asked_at, heard_at, outcome });
         }
     }
@@ -285,19 +294,34 @@ impl Driver {
     }
 
     /// Says once that the store is in trouble, and once that it is well again.
-    fn report(&mut self, error: Option<&Error>) {
-        if let Some(error) = error {
-            if error.retry() == Retry::AfterChange {
-                self.seats.values_mut().for_each(|seat| seat.fail(error));
+    fn report(&mut self, error: Option<&Error>, waits: bool) {
+        let (before, candidate) = (self.trouble, self.me.name.as_str());
+        let Some(error) = error else {
+            self.trouble = None;
+            match before {
+                Some(Trouble::Waits) => info!(candidate, "the voters are there"),
+                Some(Trouble::Fails) => info!(candidate, "the store answers again"),
+                None => return,
             }
-            if !std::mem::replace(&mut self.trouble, true) {
-                warn!(%error, "the store is in trouble");
-                let (problem, retry) = (error.to_string(), error.retry());
-                self.everyone_hears(&Change::Trouble { problem, retry });
-            }
-        } else if std::mem::take(&mut self.trouble) {
-            tracing::info!("the store answers again");
-            self.everyone_hears(&Change::Well);
+            return self.everyone_hears(&Change::Well);
+        };
+        if error.retry() == Retry::AfterChange {
+            self.seats.values_mut().for_each(|seat| seat.fail(error));
+        }
+        let waits = waits && error.retry() == Retry::Later;
+        let trouble = if waits { Trouble::Waits } else { Trouble::Fails };
+        if before == Some(trouble) {
+            return;
+        }
+        self.trouble = Some(trouble);
+        match trouble {
+            // For whom was said when the store was opened.
+            Trouble::Waits => tracing::debug!(candidate, %error, "waiting for voters"),
+            Trouble::Fails => warn!(candidate, %error, "the store is in trouble"),
+        }
+        if before.is_none() {
+            let (problem, retry) = (error.to_string(), error.retry());
+            self.everyone_hears(&Change::Trouble { problem, retry });
         }
     }
 

@@ -147,8 +147,14 @@ impl Reporter {
         self.show_contending();
     }
 
-    /// Sees what became of a round.
-    pub(crate) fn answered(&mut self, asked_at: AskedAt, heard_at: HeardAt, outcome: &Answer) {
+    /// Sees what became of a round, and whether there is a store that could answer.
+    pub(crate) fn answered(
+        &mut self,
+        asked_at: AskedAt,
+        heard_at: HeardAt,
+        outcome: &Answer,
+        waits: bool,
+    ) {
         let took = heard_at.time().since(asked_at.time());
         self.meter.record(&names::ROUND, took.as_secs_f64());
         let known = !matches!(outcome, Outcome::Unknown);
@@ -161,14 +167,15 @@ impl Reporter {
         if late || !known {
             self.meter.count(&names::ROUNDS_MISSED, &[], 1);
         }
-        if late && !std::mem::replace(&mut self.late, late) {
+        let slow = late && !waits;
+        if slow && !self.late {
             let (took, limit) = (millis(took), millis(self.limit));
             warn!(
                 election = %self.election, candidate = %self.candidate, took_ms = took, limit_ms = limit,
                 "a round came late"
             );
         }
-        self.late = late;
+        self.late = slow;
         self.pulse.beat(known.then(|| heard_at.time()), known && !late);
         self.show_contending();
     }

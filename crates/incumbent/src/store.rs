@@ -133,6 +133,16 @@ impl Store {
         }
     }
 
+    /// Whether those who are to keep it have not all met yet.
+    #[cfg(feature = "peers")]
+    pub(crate) fn waits(&self) -> bool {
+        match self {
+            Store::Peers(store) => store.waits(),
+            #[cfg(any(feature = "sqlite", feature = "postgres", feature = "mysql"))]
+            _ => false,
+        }
+    }
+
     /// How the driver learns whether its candidates are to bid, where that is for peers to say.
     #[cfg(feature = "peers")]
     pub(crate) fn nominations(&mut self) -> Option<peers::Nominations> {

@@ -30,6 +30,10 @@ pub(super) const fn of(_store: &mut Store) -> Option<Nominations> {
     None
 }
 
+pub(super) const fn waits(_store: &Store) -> bool {
+    false
+}
+
 pub(super) async fn next(_nominations: &mut Option<Nominations>) -> Nomination {
     std::future::pending().await
 }

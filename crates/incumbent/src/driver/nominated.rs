@@ -21,6 +21,11 @@ pub(super) fn of(store: &mut Store) -> Option<Nominations> {
     store.nominations()
 }
 
+/// Whether those who are to keep the store have not all met yet, as at their first start.
+pub(super) fn waits(store: &Store) -> bool {
+    store.waits()
+}
+
 /// What peers say next; never, where they have no say.
 pub(super) async fn next(nominations: &mut Option<Nominations>) -> Nomination {
     let heard = match nominations {

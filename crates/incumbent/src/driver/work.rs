@@ -44,6 +44,8 @@ pub(super) struct Round {
     pub(super) asks: Vec<(Ticket, Ask)>,
     pub(super) answers: Vec<Answer>,
     pub(super) error: Option<Error>,
+    /// Whether there was no store yet when it began.
+    pub(super) waits: bool,
 }
 
 pub(super) type Running = Pin<Box<dyn Future<Output = Finished> + Send>>;
@@ -54,13 +56,14 @@ pub(super) async fn run_round(
     limit: Duration,
 ) -> Finished {
     let bare: Vec<Ask> = asks.iter().map(|(_, ask)| ask.clone()).collect();
+    let waits = super::nominated::waits(&store);
     let asked_at = AskedAt::before_sending(clock::now());
     let span = debug_span!(parent: None, "round", elections = bare.len());
     let result = tokio::time::timeout(limit, store.round(&bare)).instrument(span).await;
     // A round that was given up may still take effect: nothing is known of it.
     let (answers, error) = result
         .unwrap_or_else(|_| (vec![Outcome::Unknown; bare.len()], Some(Error::Timeout(limit))));
-    Finished { store, round: Some(Round { asked_at, asks, answers, error }), rolled: None }
+    Finished { store, round: Some(Round { asked_at, asks, answers, error, waits }), rolled: None }
 }
 
 pub(super) async fn run_errand(mut store: Store, errand: Errand, limit: Duration) -> Finished {

@@ -123,6 +123,11 @@ impl Store {
         }
     }
 
+    /// Whether the voters have not all met yet, as at their first start.
+    pub(crate) fn waits(&self) -> bool {
+        self.hints.is_none() && !self.registers.is_founded()
+    }
+
     /// How many voters are needed.
     fn need(&self) -> &'static str {
         if self.registers.is_founded() {

@@ -11,6 +11,7 @@ mod file;
 mod lines;
 mod look;
 mod majority;
+mod noise;
 mod numbers;
 mod orders;
 mod pick;
