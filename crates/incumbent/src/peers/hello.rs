@@ -1,8 +1,11 @@
 //! What two nodes tell each other first, and whether they go on.
 //!
 //! Assumes: the conversation is sealed; a node tells the truth about itself.
-//! Promises: nodes that speak different versions part with an error that says so, on both sides; a
-//! node never talks to itself, nor to another process that uses its number.
+//! Promises: nodes that speak different versions part with an error that says so, on both sides, and
+//! so do nodes that pick leaders by different schemes; a node never talks to itself, nor to another
+//! process that uses its number.
+
+use std::fmt;
 
 use incumbent_protocol::identity::{CandidateName, Incarnation};
 use incumbent_protocol::node::NodeId;
@@ -12,9 +15,10 @@ use tokio::io::{AsyncRead, AsyncWrite};
 
 use super::channel::{ChannelError, Receiver, Sender};
 use super::frame;
+use super::place::Scheme;
 
 /// The version of all messages between peers.
-pub(crate) const VERSION: u8 = 1;
+pub(crate) const VERSION: u8 = 2;
 
 /// Longest encoded [`Hello`].
 pub(crate) const HELLO_MAX: usize = 1024;
@@ -32,6 +36,8 @@ pub(crate) struct Hello {
     pub(crate) name: String,
     /// Where others can dial it; none for onlookers.
     pub(crate) address: Option<String>,
+    /// How it picks leaders; none for onlookers, who pick nobody.
+    pub(crate) scheme: Option<Scheme>,
     /// Reserved: one day, which of several clusters of one secret.
     pub(crate) cluster: u64,
 }
@@ -55,6 +61,19 @@ pub(crate) enum HelloError {
     /// Another process with the number of this one.
     #[error("it has the number {} of this node: give each node a number of its own", .0.node)]
     Twin(Box<Hello>),
+    /// A node that elects in another way: neither would understand the other's messages.
+    #[error(
+        "{other} picks leaders by {}:// and this node by {}://",
+        .theirs.as_str(), .ours.as_str()
+    )]
+    Scheme {
+        /// Who.
+        other: Box<Hello>,
+        /// What stands in its URL.
+        theirs: Scheme,
+        /// What stands in the URL here.
+        ours: Scheme,
+    },
     /// A name that cannot be shown.
     #[error("its name cannot be used: {0}")]
     Name(#[from] incumbent_protocol::identity::NameError),
@@ -71,7 +90,13 @@ impl Hello {
         name: impl Into<String>,
         address: Option<String>,
     ) -> Self {
-        Hello { version: VERSION, node, incarnation, name: name.into(), address, cluster: 0 }
+        let (version, name) = (VERSION, name.into());
+        Hello { version, node, incarnation, name, address, scheme: None, cluster: 0 }
+    }
+
+    /// The same for one that picks leaders in that way.
+    pub(crate) fn by(self, scheme: Scheme) -> Self {
+        Hello { scheme: Some(scheme), ..self }
     }
 
     /// Says who this node is, and learns who the other one is.
@@ -104,7 +129,22 @@ impl Hello {
         match (hello.node == self.node, hello.incarnation == self.incarnation) {
             (_, true) => Err(HelloError::Itself),
             (true, false) => Err(HelloError::Twin(Box::new(hello))),
-            (false, false) => Ok(hello),
+            (false, false) => match (hello.scheme, self.scheme) {
+                (Some(theirs), Some(ours)) if theirs != ours => {
+                    Err(HelloError::Scheme { other: Box::new(hello), theirs, ours })
+                }
+                _ => Ok(hello),
+            },
+        }
+    }
+}
+
+/// For people: its name, and where it is.
+impl fmt::Display for Hello {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.address {
+            Some(address) => write!(f, "{} at {address}", self.name),
+            None => write!(f, "{}, which does not listen,", self.name),
         }
     }
 }
@@ -137,7 +177,22 @@ mod tests {
     #[test]
     fn another_version_is_named_even_if_its_words_cannot_be_read() {
         let error = hello(1, 1).judge(&[9, 255, 255]).expect_err("another version").to_string();
-        assert!(error.contains("version 9") && error.contains("version 1"), "{error}");
+        let ours = format!("version {VERSION}");
+        assert!(error.contains("version 9") && error.contains(&ours), "{error}");
+    }
+
+    #[test]
+    fn another_scheme_is_refused_and_an_onlooker_has_none() {
+        let judge = |mine: Hello, other: &Hello| {
+            mine.judge(&frame::encode(VERSION, other, HELLO_MAX).expect("short"))
+        };
+        let (ring, bully) = (hello(2, 2).by(Scheme::Ring), hello(1, 1).by(Scheme::Bully));
+        let error = judge(bully.clone(), &ring).expect_err("another scheme");
+        assert!(matches!(error, HelloError::Scheme { .. }), "{error}");
+        assert!(error.to_string().contains("host-1"), "{error}");
+        assert_eq!(judge(hello(1, 1).by(Scheme::Ring), &ring).expect("the same"), ring);
+        assert_eq!(judge(hello(1, 1), &ring).expect("an onlooker here"), ring);
+        assert_eq!(judge(bully, &hello(2, 2)).expect("an onlooker there"), hello(2, 2));
     }
 
     #[test]

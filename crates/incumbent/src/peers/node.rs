@@ -18,6 +18,7 @@ use tokio::sync::{mpsc, oneshot};
 
 use super::message::{Key, Message, Value};
 use super::numbers::Numbers;
+use super::place::Scheme;
 use super::register::Replies;
 
 /// A handle on the task. It ends with the last one.
@@ -79,6 +80,8 @@ pub(super) struct Acquaintance {
     pub(super) node: NodeId,
     pub(super) address: Option<String>,
     pub(super) name: Option<String>,
+    /// How it picks leaders, if it does and said so.
+    pub(super) scheme: Option<Scheme>,
     pub(super) up: bool,
 }
 

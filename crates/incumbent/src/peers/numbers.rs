@@ -20,6 +20,8 @@ pub(super) enum Refused {
     Secret,
     /// Another version of the messages.
     Version,
+    /// Another scheme: ring here and bully there.
+    Scheme,
     /// Another process has the same number.
     Twin,
     /// It took too long.
@@ -46,9 +48,10 @@ pub(super) struct Numbers {
 }
 
 impl Refused {
-    const ALL: [Refused; 6] = [
+    const ALL: [Refused; 7] = [
         Refused::Secret,
         Refused::Version,
+        Refused::Scheme,
         Refused::Twin,
         Refused::Late,
         Refused::Crowded,
@@ -59,6 +62,7 @@ impl Refused {
         match self {
             Refused::Secret => "secret",
             Refused::Version => "version",
+            Refused::Scheme => "scheme",
             Refused::Twin => "twin",
             Refused::Late => "late",
             Refused::Crowded => "crowded",

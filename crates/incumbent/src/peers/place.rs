@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use incumbent_protocol::caucus::Rejoin;
 use incumbent_protocol::node::NodeId;
+use serde::{Deserialize, Serialize};
 use tokio::net::TcpListener;
 
 use super::address::{Peers, Seat};
@@ -19,10 +20,20 @@ use crate::clock;
 use crate::error::Error;
 
 /// How peers pick one of them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Scheme {
     Ring,
     Bully,
+}
+
+impl Scheme {
+    /// As it stands in a URL.
+    pub(crate) const fn as_str(self) -> &'static str {
+        match self {
+            Scheme::Ring => "ring",
+            Scheme::Bully => "bully",
+        }
+    }
 }
 
 /// How it is found out that a node is gone.
@@ -235,11 +246,7 @@ impl Place {
 
 impl std::fmt::Display for Place {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let scheme = match self.scheme {
-            Scheme::Ring => "ring",
-            Scheme::Bully => "bully",
-        };
-        write!(f, "{scheme}://{}", self.list)
+        write!(f, "{}://{}", self.scheme.as_str(), self.list)
     }
 }
 

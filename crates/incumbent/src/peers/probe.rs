@@ -10,7 +10,8 @@ use incumbent_protocol::identity::{CandidateId, CandidateName, Incarnation};
 use incumbent_protocol::rules::Timing;
 use tokio::time::timeout;
 
-use super::place::Place;
+use super::node::Acquaintance;
+use super::place::{Place, Scheme};
 use super::start::open;
 use super::store::Store;
 use crate::doctor::checkup::{Checkup, Identity};
@@ -32,6 +33,7 @@ pub(crate) async fn examine(place: &Place, timing: &Timing) -> Result<Checkup, E
     let reached = store.round_trip().await;
     meet(&store).await;
     voters(&mut findings, &store, place, reached.as_ref().err()).await;
+    schemes(&mut findings, &store, place).await;
     let mut question = None;
     // Without ratification no register is asked, and none may be there to answer.
     if reached.is_ok() && !place.unratified {
@@ -92,6 +94,30 @@ async fn voters(findings: &mut Findings, store: &Store, place: &Place, problem: 
             "none: whoever is picked leads, and there may be several",
             "leave out --unratified: then the promises below hold",
         );
+    }
+}
+
+/// Whether all pick leaders in the way that the URL says.
+async fn schemes(findings: &mut Findings, store: &Store, place: &Place) {
+    let known = store.node().acquaintances().await;
+    let (same, others): (Vec<_>, Vec<_>) = known
+        .iter()
+        .filter_map(|peer| Some((peer, peer.scheme?)))
+        .partition(|(_, scheme)| *scheme == place.scheme);
+    let ours = place.scheme.as_str();
+    if !others.is_empty() {
+        let say = |(peer, scheme): &(&Acquaintance, Scheme)| {
+            let address = peer.address.clone().unwrap_or_else(|| peer.node.to_string());
+            format!("{address} by {}://", scheme.as_str())
+        };
+        let said = others.iter().map(say).collect::<Vec<_>>().join(", ");
+        findings.refuse(
+            "scheme",
+            format!("{} of {} pick leaders otherwise: {said}", others.len(), others.len() + same.len()),
+            format!("give all processes of a group the same URL: those of {ours}:// do not talk to the others"),
+        );
+    } else if !same.is_empty() {
+        findings.good("scheme", format!("all that can be reached pick leaders by {ours}://"));
     }
 }
 

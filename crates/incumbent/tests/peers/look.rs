@@ -63,12 +63,12 @@ async fn the_last_twenty_terms_and_orders_are_kept() {
     close_all(vec![one]).await;
 }
 
-async fn examined(cluster: &Cluster, config: Config) -> incumbent::Checkup {
+pub(crate) async fn examined(cluster: &Cluster, config: Config) -> incumbent::Checkup {
     let config = config.secret(SECRET).expect("a secret");
     Doctor::examine(&cluster.url(), &config).await.expect("an examination")
 }
 
-fn verdict<'a>(checkup: &'a incumbent::Checkup, probe: &str) -> (Verdict, &'a str) {
+pub(crate) fn verdict<'a>(checkup: &'a incumbent::Checkup, probe: &str) -> (Verdict, &'a str) {
     let found = checkup.findings.iter().find(|finding| finding.probe == probe);
     let found = found.unwrap_or_else(|| panic!("{probe} was not looked at: {checkup:#?}"));
     (found.verdict, &found.said)

@@ -2,10 +2,11 @@
 
 use incumbent::{Backend, Error, Expiry, Refusal, Retry};
 
-use crate::lines;
+use crate::numbers::{self, named};
 use crate::support::{
     Cluster, LONG, SHORT, close_all, contend, enter, for_a_while, lead, soon, until, won,
 };
+use crate::{lines, look};
 
 const OTHER: &str = "another secret that nobody else knows";
 
@@ -138,4 +139,38 @@ async fn a_candidate_with_other_rules_is_refused() {
     assert!(first.is_valid());
     drop(first);
     close_all(all).await;
+}
+
+#[tokio::test]
+async fn ring_and_bully_in_one_group_are_kept_apart_and_everybody_says_so_once() {
+    lines::listen();
+    numbers::listen();
+    let cluster = Cluster::new("bully", 3);
+    let who: Vec<String> = (0..3).map(|node| numbers::unique(&cluster, node)).collect();
+    let (one, two) =
+        (cluster.open(&named(&cluster, 0)).await, cluster.open(&named(&cluster, 1)).await);
+    let ring = cluster.url().replace("bully:", "ring:");
+    let odd = Backend::open_with(&ring, &named(&cluster, 2)).await.expect("it opens");
+    let waiting = contend(&one).await;
+    let refused = |who: &str| {
+        numbers::count(&incumbent::metrics::HANDSHAKES_REFUSED, who, ("cause", "scheme"))
+    };
+    for who in &who {
+        until("many attempts", async || refused(who) >= 4).await;
+    }
+    let said = |node: usize| lines::with(&["ERROR", "same URL", &format!("{} at", who[node])]);
+    // Two of the odd one, and the odd one of each of them.
+    assert_eq!([said(0).len(), said(1).len(), said(2).len()], [1, 1, 2]);
+    assert!(said(2)[0].contains(&cluster.address(2)) && said(2)[0].contains("by ring://"));
+    assert!(!waiting.is_finished(), "it leads without all voters at the first start");
+    let checkup = look::examined(&cluster, incumbent::Config::new()).await;
+    let (verdict, words) = look::verdict(&checkup, "scheme");
+    assert!(verdict == incumbent::Verdict::Refuse, "{words}");
+    assert!(words.contains("1 of 3") && words.contains(&cluster.address(2)), "{words}");
+    close_all(vec![odd]).await;
+    let three = cluster.open(&named(&cluster, 2)).await;
+    drop(won(waiting).await);
+    let checkup = look::examined(&cluster, incumbent::Config::new()).await;
+    assert_eq!(look::verdict(&checkup, "scheme").0, incumbent::Verdict::Good);
+    close_all(vec![one, two, three]).await;
 }

@@ -1,13 +1,15 @@
 //! Says what is wrong with others, once.
 //!
 //! Assumes: strangers may do wrong as often as they like.
-//! Promises: one line for each address and kind of wrong, until the address did right or an hour
+//! Promises: one line for each address, or node, and kind of wrong, until it did right or an hour
 //! has passed; a bounded number of lines an hour for all addresses together.
 
 use std::collections::HashSet;
 use std::mem::{Discriminant, discriminant};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
+
+use incumbent_protocol::node::NodeId;
 
 use super::session::LinkError;
 use crate::peers::channel::ChannelError;
@@ -42,7 +44,11 @@ impl Complaints {
             tracing::debug!(place, %error, "a link ended");
             return;
         };
-        match self.is_new(place, (discriminant(error), Some(advice))) {
+        let peer = node_of(error).map(|node| node.to_string());
+        match self.is_new(peer.as_deref().unwrap_or(place), (discriminant(error), Some(advice))) {
+            Some(true) if is_grave(error) => {
+                tracing::error!(place, %error, "no link with a peer: {advice}");
+            }
             Some(true) => tracing::warn!(place, %error, "no link with a peer: {advice}"),
             Some(false) => {
                 tracing::warn!("there is too much trouble with peers to tell; more in an hour");
@@ -89,6 +95,7 @@ impl LinkError {
             HelloError::Itself => None,
             HelloError::Version { .. } => Some(Refused::Version),
             HelloError::Twin(_) => Some(Refused::Twin),
+            HelloError::Scheme { .. } => Some(Refused::Scheme),
             HelloError::Name(_) => Some(Refused::Rubbish),
             HelloError::Channel(error) => match error {
                 ChannelError::Frame(
@@ -101,6 +108,19 @@ impl LinkError {
                 }
             },
         }
+    }
+}
+
+/// Whether somebody has to do something, or the group cannot be complete.
+const fn is_grave(error: &LinkError) -> bool {
+    matches!(error, LinkError::Hello(HelloError::Scheme { .. }))
+}
+
+/// Who is meant, if it said so: two nodes that dial each other meet at two places.
+fn node_of(error: &LinkError) -> Option<NodeId> {
+    match error {
+        LinkError::Hello(HelloError::Scheme { other, .. }) => Some(other.node),
+        _ => None,
     }
 }
 
@@ -121,6 +141,9 @@ fn advice(error: &LinkError) -> Option<&'static str> {
         HelloError::Itself => None,
         HelloError::Version { .. } => Some("run the same release on all nodes"),
         HelloError::Twin(_) => Some("check that no two nodes have one number"),
+        HelloError::Scheme { .. } => {
+            Some("give all processes of a group the same URL, bully:// or ring://")
+        }
         HelloError::Name(_) => Some("check the name of that candidate"),
         HelloError::Channel(error) => match error {
             ChannelError::Frame(FrameError::Closed | FrameError::Truncated | FrameError::Io(_))

@@ -130,6 +130,7 @@ impl Session {
         shared.exit(node, number).await;
         if begun.elapsed() >= FAIR {
             shared.complaints.forgive(place);
+            shared.complaints.forgive(&node.to_string());
         }
         end
     }

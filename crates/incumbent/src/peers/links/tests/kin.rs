@@ -1,6 +1,8 @@
 //! Nodes that have a number too many, or another release.
 
 use super::*;
+use crate::peers::hello::VERSION;
+use crate::peers::place::Scheme;
 
 #[tokio::test]
 async fn another_process_with_the_own_number_is_refused_and_reported_on_both_sides() {
@@ -56,13 +58,36 @@ async fn a_process_that_was_replaced_is_not_let_in_again() {
 async fn nodes_of_different_releases_part_with_a_clear_word_on_both_sides() {
     let log = log::Log::start();
     let mut old = Node::start(1).await;
-    let mut new = Node::with(2, |settings| settings.hello.version = 2).await;
+    let mut new = Node::with(2, |settings| settings.hello.version = VERSION + 1).await;
     old.links.keep(&new.address);
     until(|| old.links.counts().failed >= 3 && new.links.counts().failed >= 3).await;
     let told = log.with("bring both to one release");
     assert_eq!(told.len(), 2, "{:?}", log.lines());
     let says = |word: &str| told.iter().any(|line| line.contains(word));
-    assert!(says("it speaks version 2 of the messages and this node speaks version 1"));
-    assert!(says("it speaks version 1 of the messages and this node speaks version 2"));
+    for (theirs, ours) in [(VERSION, VERSION + 1), (VERSION + 1, VERSION)] {
+        let text =
+            format!("speaks version {theirs} of the messages and this node speaks version {ours}");
+        assert!(says(&text), "{told:?}");
+    }
     assert!(old.so_far().is_empty() && new.so_far().is_empty());
+}
+
+#[tokio::test]
+async fn nodes_of_different_schemes_part_and_each_says_so_once() {
+    let log = log::Log::start();
+    let by = |scheme| move |settings: &mut Settings| settings.hello.scheme = Some(scheme);
+    let mut ring = Node::with(1, by(Scheme::Ring)).await;
+    let mut bully = Node::with(2, by(Scheme::Bully)).await;
+    // Each meets the other in two places: where it dials, and at its door.
+    ring.links.keep(&bully.address);
+    bully.links.keep(&ring.address);
+    until(|| ring.links.counts().failed >= 6 && bully.links.counts().failed >= 6).await;
+    let told = log.with("the same URL");
+    assert_eq!((told.len(), log.lines().len()), (2, 2), "{:?}", log.lines());
+    for (one, words) in [(&ring, "by ring:// and"), (&bully, "by bully:// and")] {
+        let names = |line: &String| line.contains(&one.hello.to_string()) && line.contains(words);
+        assert!(told.iter().any(names), "{told:?}");
+    }
+    assert!(told.iter().all(|line| line.contains("ERROR")), "{told:?}");
+    assert!(ring.so_far().is_empty() && bully.so_far().is_empty());
 }

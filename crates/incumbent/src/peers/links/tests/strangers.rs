@@ -3,6 +3,7 @@
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
 use super::*;
+use crate::peers::hello::VERSION;
 
 /// Whether the other side ends the connection, after whatever it has to say.
 async fn is_ended(stream: &mut TcpStream) -> bool {
@@ -145,7 +146,7 @@ async fn one_who_knows_the_secret_cannot_send_more_than_the_limit_either() {
 #[tokio::test]
 async fn one_who_knows_the_secret_and_sends_no_message_is_cut_off() {
     let mut node = Node::start(1).await;
-    for bytes in [&[1][..], &[2, 0], &[1, 200, 0], &[1, 1, 255]] {
+    for bytes in [&[VERSION][..], &[VERSION + 1, 0], &[VERSION, 200, 0], &[VERSION, 1, 255]] {
         let (mut from, mut to) = rogue(2, &node.address).await;
         assert!(matches!(node.next().await, Event::Up(_)), "{bytes:?}");
         to.seal(bytes).expect("sealed");
