@@ -59,7 +59,7 @@ pub(crate) enum HelloError {
     #[error("it is this node itself")]
     Itself,
     /// Another process with the number of this one.
-    #[error("it has the number {} of this node: give each node a number of its own", .0.node)]
+    #[error("it has the number {} of this node", .0.node)]
     Twin(Box<Hello>),
     /// A node that elects in another way: neither would understand the other's messages.
     #[error(

@@ -8,7 +8,7 @@
 
 use std::borrow::Borrow;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use incumbent_protocol::node::NodeId;
 use serde::Serialize;
@@ -28,6 +28,7 @@ mod session;
 mod shared;
 mod socket;
 mod table;
+mod twins;
 
 /// What is sent between nodes.
 pub(crate) trait Words: Serialize + DeserializeOwned + Send + 'static {}
@@ -54,8 +55,6 @@ pub(crate) enum Event<M> {
         /// What.
         message: M,
     },
-    /// Another process has the number of this one. It is not talked to.
-    Twin(Hello),
 }
 
 /// How much of everything.
@@ -85,6 +84,8 @@ pub(crate) struct Limits {
     pub(crate) first_pause: Duration,
     /// The longest one.
     pub(crate) longest_pause: Duration,
+    /// How long it is not said again that two processes have one number, while that goes on.
+    pub(crate) repeat: Duration,
 }
 
 impl Default for Limits {
@@ -101,6 +102,7 @@ impl Default for Limits {
             grace: Duration::from_millis(500),
             first_pause: Duration::from_millis(10),
             longest_pause: Duration::from_secs(1),
+            repeat: Duration::from_mins(1),
         }
     }
 }
@@ -209,6 +211,11 @@ impl<M: Words> Links<M> {
     #[cfg(test)]
     pub(crate) fn counts(&self) -> Counts {
         self.shared().counts()
+    }
+
+    /// Which numbers two processes have, as was lately seen or told.
+    pub(crate) fn twins(&self) -> Vec<String> {
+        self.shared().twins.known(Instant::now())
     }
 
     fn shared(&self) -> &Arc<Shared<M>> {

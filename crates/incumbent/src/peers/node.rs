@@ -97,6 +97,8 @@ pub struct Reach {
     pub needed: usize,
     /// The addresses of the others.
     pub missing: Vec<String>,
+    /// Numbers that two processes have at once, with the names and addresses of both.
+    pub twins: Vec<String>,
 }
 
 pub(super) type Answers = mpsc::UnboundedSender<(NodeId, Message)>;

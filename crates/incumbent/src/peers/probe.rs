@@ -34,6 +34,7 @@ pub(crate) async fn examine(place: &Place, timing: &Timing) -> Result<Checkup, E
     meet(&store).await;
     voters(&mut findings, &store, place, reached.as_ref().err()).await;
     schemes(&mut findings, &store, place).await;
+    numbers(&mut findings, &store).await;
     let mut question = None;
     // Without ratification no register is asked, and none may be there to answer.
     if reached.is_ok() && !place.unratified {
@@ -93,6 +94,18 @@ async fn voters(findings: &mut Findings, store: &Store, place: &Place, problem: 
             "ratification",
             "none: whoever is picked leads, and there may be several",
             "leave out --unratified: then the promises below hold",
+        );
+    }
+}
+
+/// Whether each has a number of its own, as far as those who were met can tell.
+async fn numbers(findings: &mut Findings, store: &Store) {
+    let twins = store.reach().await.map(|reach| reach.twins).unwrap_or_default();
+    if !twins.is_empty() {
+        findings.refuse(
+            "numbers",
+            twins.join("; "),
+            "give each process an address of its own (me=HOST:PORT), or a number (7@HOST:PORT)",
         );
     }
 }

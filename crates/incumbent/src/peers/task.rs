@@ -240,10 +240,6 @@ impl Task {
                 self.show_reach();
             }
             Event::Message { from, message } => self.heard(now, from, message),
-            Event::Twin(hello) => {
-                tracing::error!(node = %self.node, other = %hello.name,
-                    "another process has this node's number: give each its own address or id");
-            }
         }
     }
 

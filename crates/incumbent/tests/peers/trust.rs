@@ -174,3 +174,40 @@ async fn ring_and_bully_in_one_group_are_kept_apart_and_everybody_says_so_once()
     assert_eq!(look::verdict(&checkup, "scheme").0, incumbent::Verdict::Good);
     close_all(vec![one, two, three]).await;
 }
+
+#[tokio::test]
+async fn two_processes_with_one_number_both_say_so_and_name_each_other() {
+    lines::listen();
+    let cluster = Cluster::new("bully", 3);
+    let all = cluster.start_all(LONG).await;
+    drop(lead(&all[1]).await);
+    close_all(all).await;
+    let one = cluster.open(&named(&cluster, 0)).await;
+    let (two, three) = (cluster.start(1, LONG).await, cluster.start(2, LONG).await);
+    // A configuration that was copied: the same address, though it listens elsewhere.
+    let elsewhere = Cluster::new("bully", 1);
+    let name = numbers::unique(&elsewhere, 0);
+    let config = cluster.guest(&name, LONG).me(cluster.address(0));
+    let url = format!("{}listen={}", cluster.url(), elsewhere.address(0));
+    let twin = Backend::open_with(&url, &config).await.expect("it opens");
+    let original = numbers::unique(&cluster, 0);
+    let said = |this: &str, other: &str| {
+        let (this, other) = (format!("this={this} at"), format!("other={other} at"));
+        lines::with(&["ERROR", "number of this node", &this, &other])
+    };
+    until("the first says so", async || !said(&original, &name).is_empty()).await;
+    until("the second says so", async || !said(&name, &original).is_empty()).await;
+    let met = format!("{original} at {} (met at ", cluster.address(0));
+    assert!(said(&name, &original)[0].contains(&met), "{:?}", said(&name, &original));
+    for_a_while().await;
+    for_a_while().await;
+    // A minute lies between two of them: a slow machine may have come to the second.
+    assert!(said(&name, &original).len() <= 2 && said(&original, &name).len() <= 2);
+    let twins = two.reach().await.map(|reach| reach.twins).unwrap_or_default().join("");
+    assert!(twins.contains(&name) && twins.contains(&original), "{twins}");
+    let checkup = look::examined(&cluster, incumbent::Config::new()).await;
+    let (verdict, words) = look::verdict(&checkup, "numbers");
+    assert!(verdict == incumbent::Verdict::Refuse, "{words}");
+    assert!(words.contains(&name) && words.contains(&original), "{words}");
+    close_all(vec![one, two, three, twin]).await;
+}

@@ -127,20 +127,21 @@ fn node_of(error: &LinkError) -> Option<NodeId> {
 /// What to do about it; none for what happens in ordinary life.
 fn advice(error: &LinkError) -> Option<&'static str> {
     let error = match error {
-        LinkError::Dial(_) | LinkError::Ending | LinkError::Stuck => return None,
+        // Of twins is spoken elsewhere.
+        LinkError::Dial(_) | LinkError::Ending | LinkError::Stuck | LinkError::Replaced { .. } => {
+            return None;
+        }
         LinkError::Door(_) => return Some("check how many files this process may open"),
         LinkError::Resolve(_) => return Some("check the name of the host in the list of nodes"),
         LinkError::Late => {
             return Some("check that it is a node of this cluster, and not overloaded");
         }
-        LinkError::Replaced { .. } => return Some("check that no two nodes have one number"),
         LinkError::Crowded => return Some("check how many processes look at this cluster"),
         LinkError::Hello(error) => error,
     };
     match error {
-        HelloError::Itself => None,
+        HelloError::Itself | HelloError::Twin(_) => None,
         HelloError::Version { .. } => Some("run the same release on all nodes"),
-        HelloError::Twin(_) => Some("check that no two nodes have one number"),
         HelloError::Scheme { .. } => {
             Some("give all processes of a group the same URL, bully:// or ring://")
         }

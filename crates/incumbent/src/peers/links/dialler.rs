@@ -16,7 +16,7 @@ use tokio::time::{Instant, sleep, timeout};
 
 use super::session::{LinkError, Session};
 use super::shared::Shared;
-use super::{Event, Limits, Words};
+use super::{Limits, Words};
 use crate::peers::channel::Side;
 use crate::peers::hello::HelloError;
 
@@ -44,7 +44,7 @@ pub(super) async fn keep<M: Words>(
                 session.run(&*shared, &address, left(&mut stop)).await
             }
             Err(error) => {
-                shared.refuse(&error);
+                shared.refuse(&address, &error);
                 Err(error)
             }
         };
@@ -87,9 +87,6 @@ impl State {
                     && let Some(node) = self.node.take()
                 {
                     shared.refused(node).await;
-                }
-                if let LinkError::Hello(HelloError::Twin(twin)) = &error {
-                    let _ = shared.events.send(Event::Twin((**twin).clone())).await;
                 }
                 shared.complaints.about(address, &error);
             }

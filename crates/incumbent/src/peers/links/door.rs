@@ -11,11 +11,10 @@ use std::time::Duration;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::time::sleep;
 
+use super::Words;
 use super::session::{LinkError, Session};
 use super::shared::Shared;
-use super::{Event, Words};
 use crate::peers::channel::Side;
-use crate::peers::hello::HelloError;
 
 /// The pause after the system gave no connection, for want of file descriptors perhaps.
 const BREATH: Duration = Duration::from_millis(100);
@@ -46,19 +45,16 @@ async fn serve<M: Words>(shared: Arc<Shared<M>>, stream: TcpStream, from: Socket
             if let Ok(_guest) = Arc::clone(&shared.guests).try_acquire_owned() {
                 session.run(&shared, &place, std::future::pending()).await
             } else {
-                shared.refuse(&LinkError::Crowded);
+                shared.refuse(&place, &LinkError::Crowded);
                 Err(LinkError::Crowded)
             }
         }
         Err(error) => {
-            shared.refuse(&error);
+            shared.refuse(&place, &error);
             Err(error)
         }
     };
     let Err(error) = end else { return };
-    if let LinkError::Hello(HelloError::Twin(twin)) = &error {
-        let _ = shared.events.send(Event::Twin((**twin).clone())).await;
-    }
     shared.complaints.about(&place, &error);
 }
 

@@ -18,6 +18,7 @@ use super::Words;
 use super::shared::Shared;
 use super::socket;
 use super::table::Line;
+use super::twins::Pair;
 use crate::peers::channel::{self, ChannelError, Receiver, Sender, Side};
 use crate::peers::frame;
 use crate::peers::hello::{Hello, HelloError};
@@ -50,12 +51,12 @@ pub(super) enum LinkError {
     #[error(transparent)]
     Hello(#[from] HelloError),
     /// A process that gave way to another one.
-    #[error(
-        "it has the number of node {node}, which another process has by now: give each node a number of its own"
-    )]
+    #[error("it has the number of node {node}, which another process has by now")]
     Replaced {
         /// The number.
         node: NodeId,
+        /// It, and the other one.
+        pair: Option<Box<Pair>>,
     },
     /// As many as are allowed.
     #[error("there are too many connections from other nodes")]
@@ -104,12 +105,20 @@ impl Session {
         place: &str,
         stop: impl Future<Output = ()>,
     ) -> Result<(), LinkError> {
-        let Session { hello, side, from, to } = self;
+        let Session { hello, side, from, mut to } = self;
         let (queue, messages) = mpsc::channel(shared.limits.queue.max(1));
         let number = shared.table().number();
-        let line = Line { number, outbound: side == Side::Caller, queue };
+        let line = Line { number, outbound: side == Side::Caller, place: place.to_owned(), queue };
         let node = hello.node;
-        shared.enter(&hello, line).await?;
+        if let Err(error) = shared.enter(&hello, line).await {
+            if let LinkError::Replaced { pair: Some(pair), .. } = &error {
+                let _ = timeout(shared.limits.stuck, part(shared, from, to, pair)).await;
+            }
+            return Err(error);
+        }
+        for pair in shared.twins.witnessed(std::time::Instant::now()) {
+            to.seal(&pair.aside())?;
+        }
         let begun = Instant::now();
         let listen = listen(shared, from, node, number);
         let speak = speak(shared, to, messages);
@@ -144,6 +153,11 @@ async fn listen<M: Words>(
 ) -> Result<(), LinkError> {
     loop {
         let bytes = from.receive(shared.limits.message).await?;
+        if let Some(pair) = Pair::read(&bytes) {
+            let pair = pair.map_err(ChannelError::from)?;
+            shared.twins.told(&shared.hello, &pair, std::time::Instant::now());
+            continue;
+        }
         let message = frame::decode(shared.hello.version, &bytes).map_err(ChannelError::from)?;
         if shared.deliver(node, number, message).await.is_none() {
             // A line that was taken out ends when all that waits for it was written.
@@ -152,11 +166,29 @@ async fn listen<M: Words>(
     }
 }
 
+/// Tells one that was replaced of the other, and waits until it has heard that: a connection that is
+/// closed before all that came over it was read may take with it what was sent.
+async fn part<M: Words>(
+    shared: &Shared<M>,
+    mut from: Receiver<OwnedReadHalf>,
+    mut to: Sender<OwnedWriteHalf>,
+    pair: &Pair,
+) -> Result<(), LinkError> {
+    to.seal(&pair.aside())?;
+    to.finish().await?;
+    loop {
+        from.receive(shared.limits.message).await?;
+    }
+}
+
 async fn speak<M: Words>(
     shared: &Shared<M>,
     mut to: Sender<OwnedWriteHalf>,
     mut messages: mpsc::Receiver<Vec<u8>>,
 ) -> Result<(), LinkError> {
+    if to.waiting() > 0 {
+        timeout(shared.limits.stuck, to.flush()).await.map_err(|_| LinkError::Stuck)??;
+    }
     loop {
         let Some(message) = messages.recv().await else {
             let finish = timeout(shared.limits.stuck, to.finish()).await;

@@ -8,6 +8,7 @@ use std::collections::VecDeque;
 use std::future::Future;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
 
 use incumbent_protocol::node::NodeId;
 use tokio::runtime::Handle;
@@ -20,9 +21,10 @@ use super::Counts;
 use super::complaints::Complaints;
 use super::session::LinkError;
 use super::table::{Entry, Line, Table};
+use super::twins::{Pair, Twin, Twins};
 use super::{Event, Limits, Words};
 use crate::peers::frame;
-use crate::peers::hello::Hello;
+use crate::peers::hello::{Hello, HelloError};
 use crate::peers::numbers::{Dropped, Numbers};
 use crate::peers::secret::Secret;
 
@@ -35,6 +37,7 @@ pub(super) struct Shared<M> {
     pub(super) limits: Limits,
     pub(super) events: mpsc::Sender<Event<M>>,
     pub(super) complaints: Complaints,
+    pub(super) twins: Twins,
     pub(super) guests: Arc<Semaphore>,
     numbers: Numbers,
     failed: AtomicU64,
@@ -61,6 +64,7 @@ impl<M> Shared<M> {
             secret,
             events,
             complaints: Complaints::default(),
+            twins: Twins::new(limits.repeat),
             guests: Arc::new(Semaphore::new(limits.guests)),
             limits,
             numbers,
@@ -105,10 +109,16 @@ impl<M> Shared<M> {
     }
 
     /// A connection ended before it was a link.
-    pub(super) fn refuse(&self, error: &LinkError) {
+    pub(super) fn refuse(&self, place: &str, error: &LinkError) {
         self.failed.fetch_add(1, Ordering::Relaxed);
         if let Some(cause) = error.cause() {
             self.numbers.refused(cause);
+        }
+        if let LinkError::Hello(HelloError::Twin(twin)) = error {
+            let one = Twin { hello: self.hello.clone(), place: None };
+            let other = Twin { hello: (**twin).clone(), place: Some(place.to_owned()) };
+            let pair = Pair { one, other };
+            self.twins.saw(&self.hello, &pair, Instant::now());
         }
     }
 
@@ -160,7 +170,7 @@ impl<M: Words> Shared<M> {
         if strangers.len() >= self.limits.strangers.max(1)
             && let Some((_, oldest)) = strangers.pop_front()
         {
-            self.refuse(&LinkError::Crowded);
+            self.refuse("", &LinkError::Crowded);
             oldest.abort();
         }
         if let Some(task) = self.spawn(serve) {
@@ -197,11 +207,12 @@ impl<M: Words> Shared<M> {
     pub(super) async fn enter(&self, hello: &Hello, line: Line) -> Result<(), LinkError> {
         let mut room = self.events.reserve_many(2).await.map_err(|_| LinkError::Ending)?;
         let mut table = self.table();
+        let place = line.place.clone();
         let (up, down) = match table.enter(hello, line) {
             Entry::Closed => return Err(LinkError::Ending),
             Entry::Replaced => {
-                let error = LinkError::Replaced { node: hello.node };
-                self.refuse(&error);
+                let error = self.replaced(&table, hello, &place);
+                self.refuse(&place, &error);
                 return Err(error);
             }
             Entry::Another => (false, false),
@@ -216,6 +227,24 @@ impl<M: Words> Shared<M> {
             room.send(Event::Up(hello.clone()));
         }
         Ok(())
+    }
+
+    /// One that was replaced came back: both are told that there is another.
+    fn replaced(&self, table: &Table, hello: &Hello, place: &str) -> LinkError {
+        let node = hello.node;
+        let pair = table.peers.get(&node).map(|peer| {
+            let one = Twin { hello: hello.clone(), place: Some(place.to_owned()) };
+            let place = table.line(node).map(|line| line.place.clone());
+            let pair = Pair { one, other: Twin { hello: peer.hello.clone(), place } };
+            if self.twins.saw(&self.hello, &pair, Instant::now())
+                && let Some(line) = table.line(node)
+            {
+                // If it does not fit, there is a next time.
+                let _ = line.queue.try_send(pair.aside());
+            }
+            Box::new(pair)
+        });
+        LinkError::Replaced { node, pair }
     }
 
     /// Hands a message on if it came over a line that is still one of its node's.

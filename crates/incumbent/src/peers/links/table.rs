@@ -27,6 +27,8 @@ pub(super) struct Line {
     pub(super) number: u64,
     /// Whether this node dialled.
     pub(super) outbound: bool,
+    /// Where the other end is: the address that was dialled, or the host that it came from.
+    pub(super) place: String,
     /// Encoded messages. Dropping it ends the line after what waits was written.
     pub(super) queue: mpsc::Sender<Vec<u8>>,
 }

@@ -107,7 +107,7 @@ impl Node {
 /// Limits of time that no slow machine reaches.
 fn patient() -> Limits {
     let (dial, handshake, stuck, grace) = (PATIENCE, PATIENCE, PATIENCE, PATIENCE);
-    Limits { dial, handshake, stuck, grace, ..Limits::default() }
+    Limits { dial, handshake, stuck, grace, repeat: PATIENCE, ..Limits::default() }
 }
 
 /// One who knows the secret, and is known by that number, but does as it likes.

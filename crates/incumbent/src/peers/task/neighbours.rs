@@ -161,6 +161,7 @@ impl Task {
         let missing = voters.iter().filter(|node| !up(node)).map(address).collect();
         let is_founded = self.electorate.number() >= FOUNDED;
         let needed = if is_founded { self.electorate.majority() } else { voters.len() };
-        Reach { up: voters.iter().filter(up).count(), voters: voters.len(), needed, missing }
+        let (up, twins) = (voters.iter().filter(up).count(), self.links.twins());
+        Reach { up, voters: voters.len(), needed, missing, twins }
     }
 }

@@ -9,12 +9,48 @@ async fn another_process_with_the_own_number_is_refused_and_reported_on_both_sid
     let log = log::Log::start();
     let (mut one, mut twin) = (Node::start(7).await, Node::start(7).await);
     one.links.keep(&twin.address);
-    for _ in 0..3 {
-        assert_eq!(one.next().await, Event::Twin(twin.hello.clone()));
-        assert_eq!(twin.next().await, Event::Twin(one.hello.clone()));
-    }
+    until(|| one.links.counts().failed >= 4 && twin.links.counts().failed >= 4).await;
     assert_eq!((one.links.counts().lines, twin.links.counts().lines), (0, 0));
-    assert_eq!(log.with("number 7 of this node").len(), 2, "{:?}", log.lines());
+    let told = log.with("another process has the number of this node");
+    assert_eq!((told.len(), log.lines().len()), (2, 2), "{:?}", log.lines());
+    assert!(one.so_far().is_empty() && twin.so_far().is_empty());
+    both_are_named(&told, &one, &twin);
+    for node in [&one, &twin] {
+        let known = node.links.twins().join("");
+        assert!(known.contains(&one.address) && known.contains(&twin.address), "{known}");
+    }
+}
+
+/// Each says that it is one of them, and who the other one is.
+fn both_are_named(lines: &[String], one: &Node, other: &Node) {
+    for (this, other) in [(one, other), (other, one)] {
+        let (this, other) = (format!("this={}", this.hello), format!("other={}", other.hello));
+        let named = |line: &&String| line.contains(&this) && line.contains(&other);
+        assert_eq!(lines.iter().filter(named).count(), 1, "{lines:?}");
+        assert!(lines.iter().all(|line| line.contains("ERROR")), "{lines:?}");
+    }
+}
+
+#[tokio::test]
+async fn twins_that_never_meet_are_told_of_each_other_by_those_who_meet_both() {
+    let log = log::Log::start();
+    let mut node = Node::start(1).await;
+    let (first, second) = (Node::start(5).await, Node::start(5).await);
+    first.links.keep(&node.address);
+    node.expect_up(&first.hello).await;
+    second.links.keep(&node.address);
+    until(|| log.with("another process has the number of this node").len() >= 2).await;
+    both_are_named(&log.with("another process has the number"), &first, &second);
+    let witness = log.with("two processes have one number");
+    assert_eq!(witness.len(), 1, "{:?}", log.lines());
+    assert!(witness[0].contains("WARN"), "{witness:?}");
+    // Whoever looks on later hears of it too, and does not speak of it.
+    let onlooker = Node::onlooker(9);
+    onlooker.links.keep(&node.address);
+    until(|| !onlooker.links.twins().is_empty()).await;
+    let known = onlooker.links.twins().join("");
+    assert!(known.contains(&first.address) && known.contains(&second.address), "{known}");
+    assert_eq!(log.lines().len(), 3, "{:?}", log.lines());
 }
 
 #[tokio::test]
@@ -49,9 +85,9 @@ async fn a_process_that_was_replaced_is_not_let_in_again() {
     }
     assert!(second.links.send(node.id(), "no, me".to_owned()));
     node.expect(second.id(), "no, me").await;
-    until(|| !log.with("which another process has by now").is_empty()).await;
+    until(|| !log.with("two processes have one number").is_empty()).await;
     assert_eq!(node.so_far(), []);
-    assert_eq!(log.with("which another process has by now").len(), 1);
+    assert_eq!(log.with("two processes have one number").len(), 1);
 }
 
 #[tokio::test]

@@ -132,7 +132,7 @@ async fn talk(mut node: Node, seats: Vec<(NodeId, String)>, words: usize) -> Nod
                 assert_eq!(message, count.to_string());
                 *count += 1;
             }
-            event => panic!("nobody leaves: {event:?}"),
+            event @ Event::Down { .. } => panic!("nobody leaves: {event:?}"),
         }
     }
     node
