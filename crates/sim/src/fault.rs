@@ -5,12 +5,21 @@
 //! and told again.
 
 use core::fmt;
-use core::str::FromStr;
 
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use crate::clock::{At, Span};
 
+/// The kinds of fault that one sort of world knows.
+pub trait Menu:
+    Copy + Ord + fmt::Debug + fmt::Display + Serialize + DeserializeOwned + 'static
+{
+    /// All of them, in the order of the menu.
+    const ALL: &'static [Self];
+}
+
+/// Declares a menu: each kind with its word.
 macro_rules! kinds {
     ($($(#[$doc:meta])* $kind:ident = $name:literal,)+) => {
         /// A way in which a world can go wrong.
@@ -24,6 +33,9 @@ macro_rules! kinds {
             /// All of them, in the order of the menu.
             pub const ALL: &'static [Kind] = &[$(Kind::$kind,)+];
 
+            /// How many there are.
+            pub const COUNT: usize = Self::ALL.len();
+
             /// The word used in stories, totals and ledgers.
             pub const fn as_str(self) -> &'static str {
                 match self {
@@ -31,8 +43,29 @@ macro_rules! kinds {
                 }
             }
         }
+
+        impl $crate::fault::Menu for Kind {
+            const ALL: &'static [Kind] = Kind::ALL;
+        }
+
+        impl core::fmt::Display for Kind {
+            fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+                f.pad(self.as_str())
+            }
+        }
+
+        impl core::str::FromStr for Kind {
+            type Err = String;
+
+            fn from_str(word: &str) -> Result<Self, String> {
+                let found = Kind::ALL.iter().find(|kind| kind.as_str() == word);
+                found.copied().ok_or_else(|| format!("no fault is called {word:?}"))
+            }
+        }
     };
 }
+
+pub(crate) use kinds;
 
 kinds! {
     /// A process is killed and comes back later under the same name.
@@ -140,9 +173,6 @@ kinds! {
 }
 
 impl Kind {
-    /// How many there are.
-    pub const COUNT: usize = Self::ALL.len();
-
     /// Whether its target is an election and not a process.
     pub const fn is_of_election(self) -> bool {
         matches!(
@@ -191,29 +221,14 @@ impl Kind {
     }
 }
 
-impl fmt::Display for Kind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.as_str())
-    }
-}
-
-impl FromStr for Kind {
-    type Err = String;
-
-    fn from_str(word: &str) -> Result<Self, String> {
-        let found = Kind::ALL.iter().find(|kind| kind.as_str() == word);
-        found.copied().ok_or_else(|| format!("no fault is called {word:?}"))
-    }
-}
-
 /// Something that goes wrong at one instant, or from then on for a while.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Fault {
+pub struct Fault<K = Kind> {
     /// When it begins, in the world's time.
     pub at: At,
     /// What.
-    pub kind: Kind,
-    /// Which process, or which election for faults of rows and orders.
+    pub kind: K,
+    /// Which process or node, or which election for faults of rows and orders.
     pub target: usize,
     /// For how long, or by how much time.
     pub span: Span,
@@ -221,9 +236,18 @@ pub struct Fault {
     pub level: i64,
 }
 
-impl fmt::Display for Fault {
+impl<K> Fault<K> {
+    /// The same fault once a process is gone, if it does not go with it.
+    #[must_use]
+    pub fn without(self, number: usize) -> Option<Self> {
+        let target = self.target.checked_sub(usize::from(self.target > number))?;
+        (self.target != number).then_some(Fault { target, ..self })
+    }
+}
+
+impl<K: fmt::Display> fmt::Display for Fault<K> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Fault { kind, target, span, level, .. } = *self;
+        let Fault { kind, target, span, level, .. } = self;
         let millis = span / 1_000_000;
         write!(f, "{kind} of {target} for {millis} ms, level {level}")
     }

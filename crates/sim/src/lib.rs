@@ -9,6 +9,7 @@
 //! | [`story`] | what a seed stands for: a setting and everything that goes wrong in it |
 //! | [`world`] | processes, a database, resources and everything between them, one event after the other |
 //! | [`fault`] | the menu of what can go wrong |
+//! | [`genre`] | what stories of databases and of peers have in common |
 //! | [`run`](mod@run) | many worlds, on many cores |
 //! | [`seed`], [`shrink`](mod@shrink) | stories worth keeping, and how they become short |
 //! | [`plant`], [`meta`], [`ledger`] | mistakes on purpose; the test of the tests; the page for a release |
@@ -24,6 +25,7 @@ pub mod check;
 pub mod clock;
 mod database;
 pub mod fault;
+pub mod genre;
 pub mod history;
 pub mod lab;
 pub mod ledger;

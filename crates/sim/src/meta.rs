@@ -3,15 +3,14 @@
 //! Assumes: nothing.
 //! Promises: if this fails, no other result of the simulator means anything.
 
+use crate::genre::{Genre, Story};
 use crate::plant::Plant;
 use crate::scribe::Keep;
-use crate::story::Story;
-use crate::world::{self, WorldError};
 
 /// The whole history of a story.
-pub fn history(story: &Story) -> Result<String, WorldError> {
+pub fn history<S: Genre>(story: &Story<S>) -> Result<String, S::Error> {
     let keep = Keep { history: true, trace: false };
-    Ok(world::run(story, Plant::Nothing, keep)?.history)
+    Ok(S::run(story, Plant::Nothing, keep)?.history)
 }
 
 /// A number that stands for a history, to compare those of different processes: 64-bit FNV-1a.

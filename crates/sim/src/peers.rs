@@ -31,10 +31,14 @@ mod wire;
 mod words;
 mod world;
 
+use crate::plant::Plant;
 use crate::scribe::Keep;
 
 pub use story::{Algorithm, Story};
 pub use world::Run;
+
+/// Changes whenever the same seed may give another history.
+pub const VERSION: u32 = 1;
 
 /// Why a world of peers could not begin. *Retry:* with another story.
 #[derive(Debug, Error)]
@@ -48,6 +52,12 @@ pub enum PeersError {
     /// A name that cannot be one.
     #[error("the story's names do not work: {0}")]
     Name(#[from] NameError),
+    /// Numbers that do not fit together.
+    #[error("the story does not work: {0}")]
+    Story(String),
+    /// A mistake that no peer can make.
+    #[error("the mistake {0} belongs to databases, and peers have none")]
+    Plant(Plant),
 }
 
 /// Runs a story to its end; with a mistake, if one is given.

@@ -4,7 +4,7 @@
 //! Promises: the sum depends on the seeds alone, not on how many threads there were nor on which
 //! came first.
 
-use core::ops::Range;
+use core::ops::{AddAssign, Range};
 use core::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::Mutex;
 
@@ -12,6 +12,7 @@ use serde::Serialize;
 
 use crate::check::Violation;
 use crate::clock::Span;
+use crate::genre::Run;
 use crate::plant::Plant;
 use crate::scribe::Keep;
 use crate::story::{Protocol, Story};
@@ -48,9 +49,9 @@ pub struct Failure {
 
 /// What came of many worlds.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct Total {
+pub struct Total<T = Tally> {
     /// What happened, counted.
-    pub tally: Tally,
+    pub tally: T,
     /// The worlds in which a promise was broken, by seed.
     pub failures: Vec<Failure>,
 }
@@ -58,30 +59,46 @@ pub struct Total {
 /// Runs all worlds of a plan. `each` is called after every one of them, with how many failed so
 /// far.
 pub fn run(plan: &Plan, each: impl Fn(u64) + Sync) -> Result<Total, WorldError> {
-    let next = AtomicU64::new(plan.seeds.start);
-    let failed = AtomicU64::new(0);
+    let one = |seed| {
+        let mut story = Story::of(plan.protocol, seed, plan.length);
+        story.setting.fenced = plan.fenced;
+        world::run(&story, plan.plant, Keep::default())
+    };
+    sum(plan.seeds.clone(), plan.jobs, plan.stop_early, one, each)
+}
+
+/// Runs one world for each seed, on so many threads.
+pub(crate) fn sum<T: AddAssign + Default + Send, E: Send>(
+    seeds: Range<u64>,
+    jobs: usize,
+    stop_early: bool,
+    one: impl Fn(u64) -> Result<Run<T>, E> + Sync,
+    each: impl Fn(u64) + Sync,
+) -> Result<Total<T>, E> {
+    let next = AtomicU64::new(seeds.start);
     let stop = AtomicBool::new(false);
-    let sum: Mutex<Result<Total, WorldError>> = Mutex::new(Ok(Total::default()));
+    let sum: Mutex<Result<Total<T>, E>> = Mutex::new(Ok(Total::default()));
     let work = || {
         while !stop.load(Ordering::Relaxed) {
             let seed = next.fetch_add(1, Ordering::Relaxed);
-            if seed >= plan.seeds.end {
+            if seed >= seeds.end {
                 return;
             }
-            let one = run_one(plan, seed);
-            let broken = one.as_ref().map_or(true, |total| !total.failures.is_empty());
-            failed.fetch_add(u64::from(broken), Ordering::Relaxed);
-            if one.is_err() || (broken && plan.stop_early) {
+            let one = one(seed);
+            let mut sum = sum.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+            let failed = match (sum.as_mut(), one) {
+                (Ok(total), Ok(one)) => total.take(seed, one),
+                (Ok(_), Err(problem)) => {
+                    *sum = Err(problem);
+                    return stop.store(true, Ordering::Relaxed);
+                }
+                (Err(_), _) => return,
+            };
+            drop(sum);
+            if failed > 0 && stop_early {
                 stop.store(true, Ordering::Relaxed);
             }
-            let mut sum = sum.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-            match (sum.as_mut(), one) {
-                (Ok(total), Ok(one)) => total.add(one),
-                (Ok(_), Err(problem)) => *sum = Err(problem),
-                (Err(_), _) => {}
-            }
-            drop(sum);
-            each(failed.load(Ordering::Relaxed));
+            each(failed);
         }
     };
     #[expect(
@@ -89,7 +106,7 @@ pub fn run(plan: &Plan, each: impl Fn(u64) + Sync) -> Result<Total, WorldError> 
         reason = "each world runs in one thread from beginning to end; only their sums meet"
     )]
     std::thread::scope(|scope| {
-        for _ in 0..plan.jobs.max(1) {
+        for _ in 0..jobs.max(1) {
             scope.spawn(work);
         }
     });
@@ -98,18 +115,14 @@ pub fn run(plan: &Plan, each: impl Fn(u64) + Sync) -> Result<Total, WorldError> 
     Ok(total)
 }
 
-fn run_one(plan: &Plan, seed: u64) -> Result<Total, WorldError> {
-    let mut story = Story::of(plan.protocol, seed, plan.length);
-    story.setting.fenced = plan.fenced;
-    let run = world::run(&story, plan.plant, Keep::default())?;
-    let violations = run.report.violations;
-    let failure = (!violations.is_empty()).then_some(Failure { seed, violations });
-    Ok(Total { tally: run.tally, failures: failure.into_iter().collect() })
-}
-
-impl Total {
-    fn add(&mut self, other: Total) {
-        self.tally.add(&other.tally);
-        self.failures.extend(other.failures);
+impl<T: AddAssign> Total<T> {
+    /// Adds what came of one world. How many failed so far.
+    fn take(&mut self, seed: u64, run: Run<T>) -> u64 {
+        self.tally += run.tally;
+        let violations = run.report.violations;
+        if !violations.is_empty() {
+            self.failures.push(Failure { seed, violations });
+        }
+        self.failures.len() as u64
     }
 }

@@ -6,8 +6,10 @@
 
 use core::fmt::Write as _;
 
+use incumbent_protocol::candidacy::Notice;
 use incumbent_protocol::history::{Event, Line, VERSION};
-use incumbent_protocol::identity::{CandidateId, CandidateName, Incarnation};
+use incumbent_protocol::identity::{CandidateId, CandidateName, ElectionName, Incarnation};
+use incumbent_protocol::lease::Lease;
 use incumbent_protocol::time::Time;
 
 use crate::check::{Conditions, Judge, Report};
@@ -90,6 +92,32 @@ impl Scribe {
     pub(crate) fn finish(self) -> (Report, String, String) {
         (self.judge.finish(), self.history, self.trace)
     }
+}
+
+/// What a history says of a notice about leading; `None` of any other. Instants on the candidate's own
+/// clock become instants of the world.
+pub(crate) fn told(
+    notice: &Notice,
+    election: ElectionName,
+    when: impl Fn(Time) -> At,
+) -> Option<Event> {
+    let until = |lease: Lease| Time::from_nanos(when(lease.valid_until()));
+    Some(match *notice {
+        Notice::Gained { term, lease, opening } => {
+            Event::Gained { election, term, valid_until: until(lease), opening }
+        }
+        Notice::Renewed { term, lease } => {
+            Event::Renewed { election, term, valid_until: until(lease) }
+        }
+        Notice::Unsure { term } => Event::Unsure { election, term },
+        Notice::Lost { term, reason } => Event::Lost { election, term, reason },
+        Notice::Leader(ref leader) => Event::Saw {
+            election,
+            leader: leader.as_ref().map(|leader| leader.id.clone()),
+            term: leader.as_ref().map(|leader| leader.term),
+        },
+        _ => return None,
+    })
 }
 
 /// The first line of everyone who writes.

@@ -19,16 +19,13 @@ use core::fmt::Write as _;
 use thiserror::Error;
 
 use crate::fault::Fault;
+use crate::genre::{Genre, Story};
 use crate::plant::Plant;
-use crate::story::{Setting, Story};
-use crate::world::VERSION;
-
-/// The first line of every seed file.
-const HEADER: &str = "incumbent-sim seed 1";
+use crate::story::Setting;
 
 /// A story that is kept, and why.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Seed {
+pub struct Seed<S: Genre = Setting> {
     /// What happened in it, in one line.
     pub tale: String,
     /// The version of the world in which it happened.
@@ -36,7 +33,7 @@ pub struct Seed {
     /// The mistake that it shows, if it takes one.
     pub plant: Plant,
     /// The story.
-    pub story: Story,
+    pub story: Story<S>,
 }
 
 /// Why a seed file could not be read. *Retry:* with another file.
@@ -44,9 +41,14 @@ pub struct Seed {
 pub enum SeedError {
     /// The first line says something else.
     #[error(
-        "not a seed file that this program can read: the first line must be {HEADER:?}, it is {0:?}"
+        "not a seed file that can be read here: the first line must be {wanted:?}, it is {found:?}"
     )]
-    Format(String),
+    Format {
+        /// What it must say.
+        wanted: &'static str,
+        /// What it says.
+        found: String,
+    },
     /// A line that nobody can make sense of.
     #[error("line {line}: {problem}")]
     Line {
@@ -60,16 +62,20 @@ pub enum SeedError {
     Missing(&'static str),
 }
 
-impl Seed {
+impl<S: Genre> Seed<S> {
+    /// Whether a text says that it is a seed file of this sort.
+    pub fn is_of(text: &str) -> bool {
+        first_line(text) == S::HEADER
+    }
+
     /// Reads a seed file.
-    pub fn parse(text: &str) -> Result<Seed, SeedError> {
-        let mut lines = text.lines().enumerate();
-        let first = lines.next().map_or("", |(_, line)| line);
-        if first.trim_end() != HEADER {
-            return Err(SeedError::Format(first.to_owned()));
+    pub fn parse(text: &str) -> Result<Self, SeedError> {
+        if !Self::is_of(text) {
+            let (wanted, found) = (S::HEADER, first_line(text).to_owned());
+            return Err(SeedError::Format { wanted, found });
         }
-        let mut parts = Parts::default();
-        for (index, line) in lines {
+        let mut parts = Parts::<S>::new();
+        for (index, line) in text.lines().enumerate().skip(1) {
             let line = line.trim_end();
             if line.is_empty() || line.starts_with('#') {
                 continue;
@@ -82,7 +88,7 @@ impl Seed {
 
     /// The text of a seed file.
     pub fn to_text(&self) -> String {
-        let mut text = format!("{HEADER}\nstory {}\n", self.tale.replace('\n', " "));
+        let mut text = format!("{}\nstory {}\n", S::HEADER, self.tale.replace('\n', " "));
         let Story { seed, setting, faults } = &self.story;
         // Writing to a string cannot fail, and neither can turning plain numbers into JSON.
         let _ = writeln!(text, "world {}\nseed {seed}", self.world);
@@ -97,18 +103,26 @@ impl Seed {
     }
 }
 
+fn first_line(text: &str) -> &str {
+    text.lines().next().unwrap_or_default().trim_end()
+}
+
 /// What has been read so far.
-#[derive(Default)]
-struct Parts {
+struct Parts<S: Genre> {
     tale: Option<String>,
     world: Option<u32>,
     seed: Option<u64>,
     plant: Option<Plant>,
-    setting: Option<Setting>,
-    faults: Vec<Fault>,
+    setting: Option<S>,
+    faults: Vec<Fault<S::Kind>>,
 }
 
-impl Parts {
+impl<S: Genre> Parts<S> {
+    const fn new() -> Self {
+        let (tale, world, seed, plant, setting) = (None, None, None, None, None);
+        Parts { tale, world, seed, plant, setting, faults: Vec::new() }
+    }
+
     fn take(&mut self, line: &str) -> Result<(), String> {
         let (word, rest) = line.split_once(' ').unwrap_or((line, ""));
         match word {
@@ -123,11 +137,12 @@ impl Parts {
         Ok(())
     }
 
-    fn finish(self) -> Result<Seed, SeedError> {
+    fn finish(self) -> Result<Seed<S>, SeedError> {
         let world = self.world.ok_or(SeedError::Missing("world"))?;
-        if world > VERSION {
+        let newest = S::VERSION;
+        if world > newest {
             let problem =
-                format!("written for world {world}, this is world {VERSION}: use a newer program");
+                format!("written for world {world}, this is world {newest}: use a newer program");
             return Err(SeedError::Line { line: 1, problem });
         }
         Ok(Seed {
@@ -155,6 +170,9 @@ fn json<T: serde::de::DeserializeOwned>(text: &str) -> Result<T, String> {
 mod tests {
     use super::*;
     use crate::clock::SECOND;
+    use crate::peers;
+    use crate::story::Story;
+    use crate::world::VERSION;
 
     fn seed() -> Seed {
         Seed {
@@ -173,24 +191,39 @@ mod tests {
 
     #[test]
     fn another_format_is_refused_with_what_was_found() {
-        assert_eq!(Seed::parse("hello\n"), Err(SeedError::Format("hello".to_owned())));
-        assert_eq!(Seed::parse(""), Err(SeedError::Format(String::new())));
+        let refused = |text: &str| match Seed::<Setting>::parse(text) {
+            Err(SeedError::Format { found, .. }) => found,
+            other => panic!("{other:?}"),
+        };
+        assert_eq!(refused("hello\n"), "hello");
+        assert_eq!(refused(""), "");
+    }
+
+    #[test]
+    fn a_story_of_peers_reads_back_too_and_is_told_apart() {
+        let story = peers::Story::of(peers::Algorithm::Ring, 3, 600 * SECOND);
+        let (tale, plant) = ("nothing much".to_owned(), Plant::Nothing);
+        let kept = Seed { tale, world: peers::VERSION, plant, story };
+        let text = kept.to_text();
+        assert!(Seed::<peers::story::Setting>::is_of(&text) && !Seed::<Setting>::is_of(&text));
+        assert_eq!(Seed::parse(&text), Ok(kept));
+        assert!(Seed::<Setting>::parse(&text).is_err());
     }
 
     #[test]
     fn a_bad_line_is_named() {
         let text = seed().to_text().replace("\nseed 3\n", "\nseed three\n");
-        let error = Seed::parse(&text).expect_err("not a number").to_string();
+        let error = Seed::<Setting>::parse(&text).expect_err("not a number").to_string();
         assert!(error.starts_with("line 4: \"three\""), "{error}");
         let text = format!("{}nonsense 1\n", seed().to_text());
-        assert!(Seed::parse(&text).is_err());
+        assert!(Seed::<Setting>::parse(&text).is_err());
     }
 
     #[test]
     fn a_missing_line_and_a_newer_world_are_told() {
         let text = seed().to_text().replace(&format!("\nworld {VERSION}\n"), "\n");
-        assert_eq!(Seed::parse(&text), Err(SeedError::Missing("world")));
+        assert_eq!(Seed::<Setting>::parse(&text), Err(SeedError::Missing("world")));
         let text = seed().to_text().replace(&format!("\nworld {VERSION}\n"), "\nworld 99\n");
-        assert!(matches!(Seed::parse(&text), Err(SeedError::Line { .. })));
+        assert!(matches!(Seed::<Setting>::parse(&text), Err(SeedError::Line { .. })));
     }
 }

@@ -1,25 +1,25 @@
-//! Makes a story that breaks a promise as short as it goes: fewest faults, fewest candidates,
+//! Makes a story that breaks a promise as short as it goes: fewest faults, fewest who take part,
 //! shortest time.
 //!
 //! Assumes: the story breaks a promise as it stands.
 //! Promises: what comes out breaks the same promise. Leaving something out shifts all chance after
 //! it, so each shorter story is tried with a few numbers.
 
+use crate::check::Violation;
 use crate::clock::{At, Span};
-use crate::fault::Fault;
+use crate::genre::{Genre, Story};
 use crate::plant::Plant;
 use crate::scribe::Keep;
-use crate::story::Story;
-use crate::world::{self, WorldError};
+use crate::story::Setting;
 
 /// With how many numbers each shorter story is tried.
 const TRIES: u64 = 6;
 
 /// The shortest story found, the promise that it breaks, and how many worlds were run to find it.
 #[derive(Clone, Debug)]
-pub struct Shrunk {
+pub struct Shrunk<S: Genre = Setting> {
     /// The story.
-    pub story: Story,
+    pub story: Story<S>,
     /// The name of the promise.
     pub property: &'static str,
     /// How it is broken, in a sentence.
@@ -29,7 +29,7 @@ pub struct Shrunk {
 }
 
 /// Shrinks a story. `None` if it breaks no promise.
-pub fn shrink(story: &Story, plant: Plant) -> Result<Option<Shrunk>, WorldError> {
+pub fn shrink<S: Genre>(story: &Story<S>, plant: Plant) -> Result<Option<Shrunk<S>>, S::Error> {
     let Some(first) = first_violation(story, plant, None)? else {
         return Ok(None);
     };
@@ -50,19 +50,18 @@ pub fn shrink(story: &Story, plant: Plant) -> Result<Option<Shrunk>, WorldError>
     }))
 }
 
-fn first_violation(
-    story: &Story,
+fn first_violation<S: Genre>(
+    story: &Story<S>,
     plant: Plant,
     property: Option<&str>,
-) -> Result<Option<crate::check::Violation>, WorldError> {
-    let run = world::run(story, plant, Keep::default())?;
-    let wanted =
-        |violation: &crate::check::Violation| property.is_none_or(|it| it == violation.property);
+) -> Result<Option<Violation>, S::Error> {
+    let run = S::run(story, plant, Keep::default())?;
+    let wanted = |violation: &Violation| property.is_none_or(|it| it == violation.property);
     Ok(run.report.violations.into_iter().find(wanted))
 }
 
-struct Shrinker {
-    best: Story,
+struct Shrinker<S: Genre> {
+    best: Story<S>,
     plant: Plant,
     property: &'static str,
     broken_at: At,
@@ -70,16 +69,15 @@ struct Shrinker {
     runs: u64,
 }
 
-impl Shrinker {
+impl<S: Genre> Shrinker<S> {
     fn work(&mut self) {
         loop {
             let before = self.best.clone();
             self.begin_later();
             self.shorten();
-            self.drop_elections();
             self.drop_faults();
-            self.drop_candidates();
-            self.calm_clocks();
+            self.drop_members();
+            self.ease();
             if self.best == before {
                 return;
             }
@@ -87,7 +85,7 @@ impl Shrinker {
     }
 
     /// Takes a shorter story if it breaks the same promise.
-    fn accept(&mut self, mut story: Story) -> bool {
+    fn accept(&mut self, mut story: Story<S>) -> bool {
         for number in 0..TRIES {
             story.seed = if number == 0 { self.best.seed } else { number };
             self.runs += 1;
@@ -104,7 +102,7 @@ impl Shrinker {
 
     /// Begins the story shortly before the promise was broken, or longer before if it takes that.
     fn begin_later(&mut self) {
-        let lease = self.best.setting.lease;
+        let lease = self.best.setting.longest_lease();
         for leases in [30, 100, 400, 1_600] {
             let from = self.broken_at.saturating_sub(lease * leases);
             if from == 0 {
@@ -113,7 +111,7 @@ impl Shrinker {
             let mut story = self.best.clone();
             story.faults.retain(|fault| fault.at >= from);
             story.faults.iter_mut().for_each(|fault| fault.at -= from);
-            story.setting.length -= from;
+            *story.setting.length() -= from;
             if self.accept(story) {
                 return;
             }
@@ -122,22 +120,10 @@ impl Shrinker {
 
     /// Ends the story soon after the promise was broken, or later if it takes that.
     fn shorten(&mut self) {
-        let calm = self.best.setting.calm();
-        for more in [0, calm, calm * 4] {
-            let length = self.broken_at + calm + more;
-            if length < self.best.setting.length && self.accept(cut_at(&self.best, length)) {
-                return;
-            }
-        }
-    }
-
-    fn drop_elections(&mut self) {
-        while self.best.setting.elections > 1 {
-            let mut story = self.best.clone();
-            story.setting.elections -= 1;
-            let left = story.setting.elections;
-            story.faults.retain(|fault| !fault.kind.is_of_election() || fault.target < left);
-            if !self.accept(story) {
+        let lease = self.best.setting.longest_lease();
+        for leases in [0, 16, 64] {
+            let length = self.best.setting.ends_after(self.broken_at + lease * leases);
+            if length < *self.best.setting.length() && self.accept(cut_at(&self.best, length)) {
                 return;
             }
         }
@@ -160,49 +146,31 @@ impl Shrinker {
         }
     }
 
-    fn drop_candidates(&mut self) {
-        let mut number = self.best.setting.candidates;
-        while number > 0 && self.best.setting.candidates > 1 {
+    fn drop_members(&mut self) {
+        let mut number = self.best.setting.members();
+        while number > 0 && self.best.setting.members() > 1 {
             number -= 1;
-            let story = without_candidate(&self.best, number);
+            let story = S::without(&self.best, number);
             self.accept(story);
         }
     }
 
-    /// Even clocks make a story easier to follow.
-    fn calm_clocks(&mut self) {
-        let mut story = self.best.clone();
-        story.setting.skews.fill(0);
-        story.setting.store_skew = 0;
-        if story != self.best {
-            self.accept(story);
+    /// Tries what makes a story easier to follow, one thing after the other.
+    fn ease(&mut self) {
+        let mut next = 0;
+        while let Some(story) = S::easier(&self.best).into_iter().nth(next) {
+            if story == self.best || !self.accept(story) {
+                next += 1;
+            }
         }
     }
 }
 
-fn cut_at(story: &Story, length: Span) -> Story {
+fn cut_at<S: Genre>(story: &Story<S>, length: Span) -> Story<S> {
     let mut story = story.clone();
-    story.setting.length = length;
+    *story.setting.length() = length;
     let heals_at = story.setting.heals_at();
     story.faults.retain(|fault| fault.at < heals_at);
-    story
-}
-
-fn without_candidate(story: &Story, number: usize) -> Story {
-    let mut story = story.clone();
-    let setting = &mut story.setting;
-    if setting.twins {
-        setting.twins = number != 0 && number + 1 != setting.candidates;
-    }
-    setting.candidates -= 1;
-    setting.skews.remove(number);
-    let moved = |fault: Fault| match fault {
-        _ if fault.kind.is_of_election() => Some(fault),
-        Fault { target, .. } if target == number => None,
-        Fault { target, .. } if target > number => Some(Fault { target: target - 1, ..fault }),
-        _ => Some(fault),
-    };
-    story.faults = story.faults.into_iter().filter_map(moved).collect();
     story
 }
 
@@ -210,6 +178,10 @@ fn without_candidate(story: &Story, number: usize) -> Story {
 mod tests {
     use super::*;
     use crate::clock::SECOND;
+    use crate::peers::fault::Kind;
+    use crate::peers::{self, Algorithm};
+    use crate::story::Story;
+    use incumbent_protocol::planted::Bug;
 
     #[test]
     fn a_story_that_breaks_nothing_cannot_be_shrunk() {
@@ -228,5 +200,24 @@ mod tests {
         assert!(shrunk.story.setting.length <= story.setting.length);
         let again = first_violation(&shrunk.story, Plant::LeaseFromAnswer, Some(shrunk.property));
         assert!(matches!(again, Ok(Some(_))));
+    }
+
+    #[test]
+    fn a_shrunk_story_of_peers_breaks_the_same_promise_with_fewer_nodes_and_faults() {
+        let plant = Plant::Protocol(Bug::Unratified);
+        let broken = |seed: u64| {
+            let kinds = [Kind::Split, Kind::Cut, Kind::Skew, Kind::Unfit];
+            let story = peers::Story::among(Algorithm::Bully, seed, 180 * SECOND, &kinds);
+            (story.setting.nodes > 3).then_some(())?;
+            shrink(&story, plant).ok().flatten().map(|shrunk| (story, shrunk))
+        };
+        let (story, shrunk) = (0..100).find_map(broken).expect("some seed breaks");
+        assert!(shrunk.story.faults.len() < story.faults.len());
+        assert!(shrunk.story.setting.nodes < story.setting.nodes, "{}", shrunk.story.setting);
+        assert!(shrunk.story.setting.length < story.setting.length);
+        assert_eq!(shrunk.story.setting.skews, vec![0; shrunk.story.setting.nodes]);
+        let again = |plant| first_violation(&shrunk.story, plant, Some(shrunk.property));
+        assert!(matches!(again(plant), Ok(Some(_))));
+        assert!(matches!(again(Plant::Nothing), Ok(None)), "it takes the mistake");
     }
 }

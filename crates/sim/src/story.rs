@@ -12,14 +12,16 @@ use incumbent_protocol::rules::{Expiry, Rules, Timing, TimingError};
 use serde::{Deserialize, Serialize};
 
 use crate::clock::{At, Skew, Span, WHOLE};
-use crate::fault::{Fault, Kind};
+use crate::genre;
 use crate::random::Random;
 
 mod draw;
 mod protocol;
 mod sense;
+mod shorter;
 
 pub use protocol::{Protocol, Rounds};
+pub(crate) use sense::LONGEST;
 
 /// How a database runs its transactions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -160,16 +162,8 @@ impl Setting {
     }
 }
 
-/// A setting and its faults, in the order of their times.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Story {
-    /// The number that all chance in the world comes from.
-    pub seed: u64,
-    /// The setting.
-    pub setting: Setting,
-    /// What goes wrong.
-    pub faults: Vec<Fault>,
-}
+/// A story of a database.
+pub type Story = genre::Story<Setting>;
 
 impl Story {
     /// The story of a seed, in a run of that length, without a roster.
@@ -199,11 +193,6 @@ impl Story {
     /// The chance that the world draws from while it runs.
     pub fn random(&self) -> Random {
         Random::from_seed(self.seed.wrapping_mul(0x2545_f491_4f6c_dd1d) ^ 0x0077_0a1d)
-    }
-
-    /// Whether any of the faults is of that kind.
-    pub fn has(&self, kind: Kind) -> bool {
-        self.faults.iter().any(|fault| fault.kind == kind)
     }
 }
 

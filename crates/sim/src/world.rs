@@ -12,10 +12,11 @@ use incumbent_protocol::identity::{CandidateName, ElectionName, NameError};
 use incumbent_protocol::rules::TimingError;
 use thiserror::Error;
 
-use crate::check::{NoTermAgainstOrders, Report};
+use crate::check::NoTermAgainstOrders;
 use crate::clock::{At, HostClock, SECOND, Source, Span};
 use crate::database::{Database, Locks};
 use crate::fault::Kind;
+use crate::genre;
 use crate::mail::{MailId, Mails};
 use crate::network::{Network, TroubleId};
 use crate::plant::Plant;
@@ -65,17 +66,7 @@ pub enum WorldError {
 }
 
 /// What became of a world.
-#[derive(Clone, Debug)]
-pub struct Run {
-    /// What the judges say.
-    pub report: Report,
-    /// What happened, counted.
-    pub tally: Tally,
-    /// The history, if it was kept.
-    pub history: String,
-    /// The trace, if it was kept.
-    pub trace: String,
-}
+pub type Run = genre::Run<Tally>;
 
 /// The world while it runs.
 #[derive(Debug)]

@@ -4,17 +4,13 @@
 //! Promises: the sum depends on the seeds alone, not on how many threads there were.
 
 use core::ops::Range;
-use core::sync::atomic::{AtomicU64, Ordering};
-use std::sync::Mutex;
 
 use incumbent_protocol::planted::Bug;
-use serde::Serialize;
 
 use super::story::{Algorithm, Story};
 use super::tally::Tally;
 use super::{PeersError, run};
 use crate::clock::Span;
-use crate::run::Failure;
 use crate::scribe::Keep;
 
 /// Which worlds to run, and how.
@@ -33,54 +29,13 @@ pub struct Plan {
 }
 
 /// What came of many worlds.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct Total {
-    /// What happened, counted.
-    pub tally: Tally,
-    /// The worlds in which a promise was broken, by seed.
-    pub failures: Vec<Failure>,
-}
+pub type Total = crate::run::Total<Tally>;
 
 /// Runs all worlds of a plan. `each` is called after every one of them, with how many failed so far.
 pub fn all(plan: &Plan, each: impl Fn(u64) + Sync) -> Result<Total, PeersError> {
-    let next = AtomicU64::new(plan.seeds.start);
-    let sum: Mutex<Result<Total, PeersError>> = Mutex::new(Ok(Total::default()));
-    let work = || loop {
-        let seed = next.fetch_add(1, Ordering::Relaxed);
-        if seed >= plan.seeds.end {
-            return;
-        }
+    let one = |seed| {
         let story = Story::of(plan.algorithm, seed, plan.length);
-        let one = run(&story, plan.bug, Keep::default());
-        let mut sum = sum.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-        let failed = match (sum.as_mut(), one) {
-            (Ok(total), Ok(one)) => {
-                total.tally.add(&one.tally);
-                let violations = one.report.violations;
-                if !violations.is_empty() {
-                    total.failures.push(Failure { seed, violations });
-                }
-                total.failures.len() as u64
-            }
-            (Ok(_), Err(problem)) => {
-                *sum = Err(problem);
-                return;
-            }
-            (Err(_), _) => return,
-        };
-        drop(sum);
-        each(failed);
+        run(&story, plan.bug, Keep::default())
     };
-    #[expect(
-        clippy::disallowed_methods,
-        reason = "each world runs in one thread from beginning to end; only their sums meet"
-    )]
-    std::thread::scope(|scope| {
-        for _ in 0..plan.jobs.max(1) {
-            scope.spawn(work);
-        }
-    });
-    let mut total = sum.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner)?;
-    total.failures.sort_by_key(|failure| failure.seed);
-    Ok(total)
+    crate::run::sum(plan.seeds.clone(), plan.jobs, false, one, each)
 }

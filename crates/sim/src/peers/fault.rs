@@ -3,34 +3,12 @@
 //! Assumes: the world knows how to bring each kind about.
 //! Promises: a fault is a few plain numbers, so that a story of them can be written down and cut short.
 
-use core::fmt;
-
 use serde::{Deserialize, Serialize};
 
-use crate::clock::{At, Span};
+use crate::fault::kinds;
 
-macro_rules! kinds {
-    ($($(#[$doc:meta])* $kind:ident = $name:literal,)+) => {
-        /// A way in which a world of peers can go wrong.
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-        #[serde(rename_all = "snake_case")]
-        pub enum Kind {
-            $($(#[$doc])* $kind,)+
-        }
-
-        impl Kind {
-            /// All of them, in the order of the menu.
-            pub const ALL: &'static [Kind] = &[$(Kind::$kind,)+];
-
-            /// The word used in stories and totals.
-            pub const fn as_str(self) -> &'static str {
-                match self {
-                    $(Kind::$kind => $name,)+
-                }
-            }
-        }
-    };
-}
+/// Something that goes wrong among peers.
+pub type Fault = crate::fault::Fault<Kind>;
 
 kinds! {
     /// A process is killed and comes back later with its disk.
@@ -99,38 +77,4 @@ kinds! {
     AddVoter = "add_voter",
     /// An operator lets a node vote no longer.
     RemoveVoter = "remove_voter",
-}
-
-impl Kind {
-    /// How many there are.
-    pub const COUNT: usize = Self::ALL.len();
-}
-
-impl fmt::Display for Kind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.as_str())
-    }
-}
-
-/// Something that goes wrong at one instant, or from then on for a while.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Fault {
-    /// When it begins, in the world's time.
-    pub at: At,
-    /// What.
-    pub kind: Kind,
-    /// Which node, where it is one of them.
-    pub target: usize,
-    /// For how long, or by how much time.
-    pub span: Span,
-    /// How bad: a chance in a million, a span, a skew, a mask or a choice, as the kind needs it.
-    pub level: i64,
-}
-
-impl fmt::Display for Fault {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Fault { kind, target, span, level, .. } = *self;
-        let millis = span / 1_000_000;
-        write!(f, "{kind} of {target} for {millis} ms, level {level}")
-    }
 }

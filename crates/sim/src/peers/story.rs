@@ -11,12 +11,15 @@ use incumbent_protocol::rules::{Timing, TimingError};
 use incumbent_protocol::{bully, detector, ring};
 use serde::{Deserialize, Serialize};
 
-use super::fault::{Fault, Kind};
+use super::fault::Kind;
 use super::group::Manner;
 use crate::clock::{At, Skew, Span};
+use crate::genre;
 use crate::random::Random;
 
 mod draw;
+mod sense;
+mod shorter;
 
 const MILLISECOND: Span = 1_000_000;
 
@@ -149,16 +152,8 @@ fn span(nanos: Span) -> Duration {
     Duration::from_nanos(nanos)
 }
 
-/// What happens in a world.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Story {
-    /// Where chance comes from.
-    pub seed: u64,
-    /// The setting.
-    pub setting: Setting,
-    /// What goes wrong, oldest first.
-    pub faults: Vec<Fault>,
-}
+/// What happens in a world of peers.
+pub type Story = genre::Story<Setting>;
 
 impl Story {
     /// The story of a seed.

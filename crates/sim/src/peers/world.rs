@@ -23,6 +23,7 @@ use super::tally::Tally;
 use super::wire::{Letters, Link};
 use crate::check::Violation;
 use crate::clock::{At, HostClock, SECOND};
+use crate::genre;
 use crate::network::{Network, TroubleId};
 use crate::queue::Queue;
 use crate::random::Random;
@@ -93,8 +94,8 @@ pub(super) struct World<'a> {
     pub(super) now: At,
     pub(super) ended: bool,
     pub(super) healed: Option<At>,
-    /// Whether somebody ever led, so that there is something to lose.
-    pub(super) founded: bool,
+    /// Who led last, if anybody ever did.
+    pub(super) led: Option<u8>,
     pub(super) queue: Queue<Event>,
     pub(super) random: Random,
     pub(super) nodes: Vec<Node>,
@@ -111,17 +112,7 @@ pub(super) struct World<'a> {
 }
 
 /// What became of a world of peers.
-#[derive(Clone, Debug)]
-pub struct Run {
-    /// What the judges say.
-    pub report: crate::check::Report,
-    /// What happened, counted.
-    pub tally: Tally,
-    /// The history, if it was kept.
-    pub history: String,
-    /// The trace, if it was kept.
-    pub trace: String,
-}
+pub type Run = genre::Run<Tally>;
 
 /// Runs a story to its end.
 pub(super) fn run(story: &Story, keep: Keep) -> Result<Run, PeersError> {
@@ -139,6 +130,7 @@ pub(super) fn run(story: &Story, keep: Keep) -> Result<Run, PeersError> {
 impl<'a> World<'a> {
     fn new(story: &'a Story, keep: Keep) -> Result<Self, PeersError> {
         let setting = &story.setting;
+        story.check().map_err(PeersError::Story)?;
         let mut random = Random::from_seed(story.seed);
         let voters = (0..setting.voters).map(|index| setting.number(index));
         let nodes = nodes(story, &mut random)?;
@@ -153,7 +145,7 @@ impl<'a> World<'a> {
             now: 0,
             ended: false,
             healed: None,
-            founded: false,
+            led: None,
             queue: Queue::default(),
             nodes,
             network: Network::new(count, setting.latency_least, setting.latency_most),

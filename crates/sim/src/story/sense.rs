@@ -13,7 +13,7 @@ use crate::fault::{Fault, Kind};
 const MOST: usize = 64;
 
 /// The longest span of anything: about a hundred days.
-const LONGEST: Span = 1 << 53;
+pub(crate) const LONGEST: Span = 1 << 53;
 
 impl Story {
     /// Says what makes the story impossible to tell, if anything does.

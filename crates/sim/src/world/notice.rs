@@ -6,33 +6,17 @@
 use incumbent_protocol::candidacy::Notice;
 use incumbent_protocol::history;
 use incumbent_protocol::standing::Reason;
-use incumbent_protocol::time::Time;
 
 use super::{World, small};
 use crate::process::Held;
 use crate::queue::Event;
+use crate::scribe::told;
+
 impl World<'_> {
     pub(super) fn notice(&mut self, number: u8, index: usize, notice: &Notice) {
         let process = &mut self.processes[usize::from(number)];
         let election = self.elections[index].clone();
-        let until = |at: Time| Time::from_nanos(process.when(at));
         let line = match *notice {
-            Notice::Gained { term, lease, opening } => history::Event::Gained {
-                election,
-                term,
-                valid_until: until(lease.valid_until()),
-                opening,
-            },
-            Notice::Renewed { term, lease } => {
-                history::Event::Renewed { election, term, valid_until: until(lease.valid_until()) }
-            }
-            Notice::Unsure { term } => history::Event::Unsure { election, term },
-            Notice::Lost { term, reason } => history::Event::Lost { election, term, reason },
-            Notice::Leader(ref leader) => history::Event::Saw {
-                election,
-                leader: leader.as_ref().map(|leader| leader.id.clone()),
-                term: leader.as_ref().map(|leader| leader.term),
-            },
             Notice::Rejected(_) => {
                 // A user who is told so sets things right and tries again.
                 let life = process.life;
@@ -57,7 +41,10 @@ impl World<'_> {
                     history::Event::Buried { election, id, who }
                 }
             }
-            Notice::WentBack(_) => return,
+            _ => match told(notice, election, |at| process.when(at)) {
+                Some(line) => line,
+                None => return,
+            },
         };
         self.scribe.line(self.now, &process.id, line);
         self.heed(number, index, notice);

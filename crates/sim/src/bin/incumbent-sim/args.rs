@@ -1,5 +1,6 @@
 //! What can be asked of the program.
 
+use core::fmt;
 use core::ops::Range;
 use core::str::FromStr;
 use std::path::PathBuf;
@@ -50,14 +51,23 @@ pub(crate) enum Worlds {
     Peers(Algorithm),
 }
 
+impl fmt::Display for Worlds {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Worlds::Database(protocol) => protocol.fmt(f),
+            Worlds::Peers(algorithm) => algorithm.fmt(f),
+        }
+    }
+}
+
 impl FromStr for Worlds {
     type Err = String;
 
     fn from_str(word: &str) -> Result<Self, String> {
-        match word {
-            "ring" => Ok(Worlds::Peers(Algorithm::Ring)),
-            "bully" => Ok(Worlds::Peers(Algorithm::Bully)),
-            _ => word
+        let peers = [Algorithm::Ring, Algorithm::Bully];
+        match peers.into_iter().find(|algorithm| algorithm.as_str() == word) {
+            Some(algorithm) => Ok(Worlds::Peers(algorithm)),
+            None => word
                 .parse()
                 .map(Worlds::Database)
                 .map_err(|problem: String| format!("{problem}, or ring or bully")),
@@ -107,6 +117,9 @@ pub(crate) struct ReplayAsk {
     /// Write the history to this file, for `incumbent audit`
     #[arg(long, value_name = "FILE")]
     pub(crate) history: Option<PathBuf>,
+    /// Write the whole story to this seed file, so that it outlives other ways of drawing stories
+    #[arg(long, value_name = "FILE")]
+    pub(crate) keep: Option<PathBuf>,
     /// Make this mistake on purpose
     #[arg(long)]
     pub(crate) plant: Option<Plant>,
@@ -122,9 +135,10 @@ pub(crate) struct ShrinkAsk {
     /// How long the world runs, in simulated hours; a seed file knows that itself
     #[arg(long, value_parser = hours, default_value = "1")]
     pub(crate) hours: Span,
-    /// Which protocol: lease or rounds; a seed file knows that itself
+    /// Which worlds: lease or rounds on a database, ring or bully among peers; a seed file knows that
+    /// itself
     #[arg(long, default_value = "lease")]
-    pub(crate) protocol: Protocol,
+    pub(crate) protocol: Worlds,
     /// Make this mistake on purpose
     #[arg(long)]
     pub(crate) plant: Option<Plant>,
@@ -141,9 +155,9 @@ pub(crate) struct MetaAsk {
     /// How long each world runs, in simulated hours
     #[arg(long, value_parser = hours, default_value = "0.25")]
     pub(crate) hours: Span,
-    /// Which protocol: lease or rounds
+    /// Which worlds: lease or rounds on a database, ring or bully among peers
     #[arg(long, default_value = "lease")]
-    pub(crate) protocol: Protocol,
+    pub(crate) protocol: Worlds,
 }
 
 #[derive(Debug, clap::Args)]

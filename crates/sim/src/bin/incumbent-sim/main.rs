@@ -7,7 +7,7 @@
 //!
 //! - `args`: what can be asked
 //! - `run`, `replay`, `shrink`, `meta`, `ledger`: the commands
-//! - `peers`: `run` and `replay` for worlds of peers
+//! - `peers`: `run` for worlds of peers
 //! - `progress`, `printer`: writing to the terminal
 
 use std::process::ExitCode;

@@ -4,18 +4,17 @@ use core::fmt::Write as _;
 use std::process::Command;
 
 use anyhow::Context as _;
-use incumbent_sim::meta as metas;
 use incumbent_sim::story::Story;
+use incumbent_sim::{meta as metas, peers};
 
-use crate::args::MetaAsk;
+use crate::args::{MetaAsk, Worlds};
 use crate::{Verdict, printer};
 
 pub(crate) fn meta(ask: &MetaAsk) -> anyhow::Result<Verdict> {
     let mut bytes = 0;
     let mut here = String::new();
     for seed in ask.seeds.clone() {
-        let story = Story::of(ask.protocol, seed, ask.hours);
-        let (one, two) = (metas::history(&story)?, metas::history(&story)?);
+        let (one, two) = (history(ask, seed)?, history(ask, seed)?);
         if let Some(difference) = metas::difference(&one, &two) {
             printer::line(&format!("seed {seed} gave two histories: {difference}"));
             return Ok(Verdict::Broken);
@@ -38,10 +37,17 @@ pub(crate) fn meta(ask: &MetaAsk) -> anyhow::Result<Verdict> {
 /// A number for the history of each seed, for another process to compare.
 pub(crate) fn digest(ask: &MetaAsk) -> anyhow::Result<Verdict> {
     for seed in ask.seeds.clone() {
-        let history = metas::history(&Story::of(ask.protocol, seed, ask.hours))?;
+        let history = history(ask, seed)?;
         printer::line(&format!("{seed} {:016x}", metas::digest(&history)));
     }
     Ok(Verdict::Kept)
+}
+
+fn history(ask: &MetaAsk, seed: u64) -> anyhow::Result<String> {
+    Ok(match ask.protocol {
+        Worlds::Database(protocol) => metas::history(&Story::of(protocol, seed, ask.hours))?,
+        Worlds::Peers(algorithm) => metas::history(&peers::Story::of(algorithm, seed, ask.hours))?,
+    })
 }
 
 /// Asks this very program, in another process.

@@ -1,12 +1,15 @@
 //! `incumbent-sim run`: many worlds, and what came of them.
 
+use core::ops::Range;
+
 use anyhow::Context as _;
 use incumbent_sim::clock::SECOND;
-use incumbent_sim::fault::Kind;
+use incumbent_sim::fault::{Kind, Menu};
 use incumbent_sim::ledger::{grouped, rate};
 use incumbent_sim::plant::Plant;
-use incumbent_sim::run::{Plan, Total};
+use incumbent_sim::run::{Failure, Plan, Total};
 use incumbent_sim::story::Protocol;
+use incumbent_sim::tally::Fired;
 use serde::Serialize;
 
 use crate::args::{RunAsk, Worlds};
@@ -56,15 +59,24 @@ struct Result<'a> {
 
 /// Runs a plan under a progress bar, and measures how long that takes.
 pub(crate) fn run_plan(what: &'static str, plan: &Plan) -> anyhow::Result<(Total, f64)> {
+    timed(what, &plan.seeds, |each| Ok(incumbent_sim::run::run(plan, each)?))
+}
+
+/// Runs so many worlds under a progress bar, and measures how long that takes.
+pub(crate) fn timed<T>(
+    what: &'static str,
+    seeds: &Range<u64>,
+    run: impl FnOnce(&(dyn Fn(u64) + Sync)) -> anyhow::Result<T>,
+) -> anyhow::Result<(T, f64)> {
     #[expect(
         clippy::disallowed_types,
         reason = "how long a run took is for people and decides nothing"
     )]
     let began = std::time::Instant::now();
-    let progress = Progress::new(what, plan.seeds.end - plan.seeds.start);
-    let total = incumbent_sim::run::run(plan, |failed| progress.step(failed))?;
+    let progress = Progress::new(what, seeds.end - seeds.start);
+    let done = run(&|failed| progress.step(failed))?;
     progress.finish();
-    Ok((total, began.elapsed().as_secs_f64()))
+    Ok((done, began.elapsed().as_secs_f64()))
 }
 
 /// How many threads: as asked, or one per core.
@@ -126,21 +138,35 @@ fn print(protocol: Protocol, total: &Total, seconds: f64, missing: &[Kind]) {
             grouped(tally.shorter),
         ));
     }
-    printer::line(&format!("{} faults did something:", grouped(tally.all_faults())));
-    for kind in protocol.kinds() {
-        printer::line(&format!("  {kind:<20} {:>14}", grouped(tally.fired(kind))));
+    print_faults(protocol.kinds(), &tally.faults, missing);
+    print_failures(&total.failures, protocol.as_str());
+}
+
+/// How often each kind of fault did something.
+pub(crate) fn print_faults<K: Menu>(
+    kinds: impl Iterator<Item = K>,
+    faults: &Fired<K>,
+    missing: &[K],
+) {
+    printer::line(&format!("{} faults did something:", grouped(faults.all())));
+    for kind in kinds {
+        printer::line(&format!("  {kind:<20} {:>14}", grouped(faults.of(kind))));
     }
     for kind in missing {
         printer::line(&format!("NEVER FIRED: {kind}; a run without it is not a pass"));
     }
-    for failure in total.failures.iter().take(TOLD) {
+}
+
+/// Which worlds broke a promise.
+pub(crate) fn print_failures(failures: &[Failure], worlds: &str) {
+    for failure in failures.iter().take(TOLD) {
         let first = failure.violations.first().map(ToString::to_string).unwrap_or_default();
         printer::line(&format!("BROKEN in seed {}: {first}", failure.seed));
     }
-    match total.failures.len() {
+    match failures.len() {
         0 => printer::line("no broken promise found"),
         broken => printer::line(&format!(
-            "{broken} worlds with broken promises; look closer with `incumbent-sim shrink SEED` and `replay SEED --trace` (and `--protocol {protocol}`)"
+            "{broken} worlds with broken promises; look closer with `incumbent-sim shrink SEED` and `replay SEED --trace` (and `--protocol {worlds}`)"
         )),
     }
 }

@@ -35,7 +35,9 @@ impl World<'_> {
             Kind::LinksLost => self.lose_links(fault),
             Kind::DiskSlow | Kind::DiskFull | Kind::Unfit => self.begin_lasting(index, fault),
             Kind::DiskLost => {
-                if self.founded && self.nodes[fault.target].up && self.is_dispensable(fault.target)
+                if self.led.is_some()
+                    && self.nodes[fault.target].up
+                    && self.is_dispensable(fault.target)
                 {
                     self.tally.fire(fault.kind);
                     self.lose_disk(target, fault.span);

@@ -4,15 +4,14 @@
 //! Promises: instants on a process's own clock stand in the history as instants of the world.
 
 use incumbent_protocol::candidacy::Notice;
-use incumbent_protocol::history;
 use incumbent_protocol::protocol::Protocol;
 use incumbent_protocol::standing::Reason;
-use incumbent_protocol::time::Time;
 
 use super::{Event, World};
 use crate::peers::clerk::Clocks;
 use crate::peers::node::Parts;
 use crate::process::Held;
+use crate::scribe::told;
 
 impl World<'_> {
     /// Passes on all notices. Whether there were any.
@@ -28,27 +27,8 @@ impl World<'_> {
 
     fn record(&mut self, number: u8, notice: &Notice) {
         let node = &self.nodes[usize::from(number)];
-        let election = self.election.clone();
-        let until = |at: Time| Time::from_nanos(node.when(at));
-        let line = match *notice {
-            Notice::Gained { term, lease, opening } => history::Event::Gained {
-                election,
-                term,
-                valid_until: until(lease.valid_until()),
-                opening,
-            },
-            Notice::Renewed { term, lease } => {
-                history::Event::Renewed { election, term, valid_until: until(lease.valid_until()) }
-            }
-            Notice::Unsure { term } => history::Event::Unsure { election, term },
-            Notice::Lost { term, reason } => history::Event::Lost { election, term, reason },
-            Notice::Leader(ref leader) => history::Event::Saw {
-                election,
-                leader: leader.as_ref().map(|leader| leader.id.clone()),
-                term: leader.as_ref().map(|leader| leader.term),
-            },
-            _ => return,
-        };
+        let line = told(notice, self.election.clone(), |at| node.when(at));
+        let Some(line) = line else { return };
         self.scribe.line(self.now, &node.id, line);
     }
 
@@ -57,8 +37,9 @@ impl World<'_> {
             Notice::Gained { term, lease, .. } => {
                 parts.held = Some(Held { term, until: lease.valid_until(), sure: true });
                 parts.wants = false;
-                self.founded = true;
                 self.tally.gained += 1;
+                self.tally.followed +=
+                    u64::from(self.led.replace(number).is_some_and(|it| it != number));
                 self.begin_work(number, parts, term);
             }
             Notice::Renewed { term, lease } => {
@@ -70,6 +51,8 @@ impl World<'_> {
                 }
             }
             Notice::Lost { reason, .. } => {
+                self.tally.unheard +=
+                    u64::from(reason != Reason::Resigned && reason != Reason::Deposed);
                 let held = parts.held.take().filter(|_| reason == Reason::Ending);
                 self.end_work(number, parts, now, held);
             }
