@@ -76,10 +76,17 @@ impl Group {
     /// Takes what the driver says, as far as it is new. Whether it was.
     pub(super) fn tell(&mut self, now: Time, told: Told) -> bool {
         let before = self.told.replace(told);
-        let known = before.map(|before| (before.eligible, before.leader));
-        let news = known != Some((told.eligible, told.leader));
+        let news = before != Some(told);
         if before.is_none_or(|before| before.eligible != told.eligible) {
             self.caucus.handle(now, caucus::Input::Eligible(told.eligible));
+        }
+        if let (Some(before), Some(leader)) = (before, told.leader)
+            && before.leader == told.leader
+            && !before.reachable
+            && told.reachable
+        {
+            // It is linked again: from now on it is for the detector to say.
+            self.caucus.handle(now, caucus::Input::Trusted(leader));
         }
         if before.is_none_or(|before| before.leader != told.leader) {
             self.caucus.handle(now, caucus::Input::Leader(told.leader));

@@ -275,17 +275,19 @@ impl World<'_> {
     /// Tells the caucus how the candidate stands, if that is news; not before it has looked.
     fn take_part(&mut self, number: u8, parts: &mut Parts, now: Clocks) -> bool {
         let node = &self.nodes[usize::from(number)];
-        let leader = parts.candidacy.leader().filter(|_| parts.takes_part());
-        let Some(leader) = leader else {
+        let holder = parts.candidacy.holder(now.local).filter(|_| parts.takes_part());
+        let Some(holder) = holder else {
             if parts.group.take().is_some() {
                 self.announce(number, parts);
                 return true;
             }
             return false;
         };
-        let eligible =
-            parts.candidacy.wish() == Wish::Lead && !parts.candidacy.is_held_off(now.local);
-        let leader = leader.map(|leader| home(parts, &node.id, node.number, &leader.id));
+        // Whoever could not take a term must not be picked for it again and again.
+        let eligible = parts.candidacy.wish() == Wish::Lead
+            && !parts.candidacy.is_held_off(now.local)
+            && parts.candidacy.is_heard();
+        let leader = holder.map(|holder| home(parts, &node.id, node.number, holder));
         let up = |it: &NodeId| *it == node.number || parts.neighbours.contains_key(it);
         let told = Told { eligible, leader, reachable: leader.as_ref().is_some_and(up) };
         let known = parts.group.is_some();
