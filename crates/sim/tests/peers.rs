@@ -1,13 +1,18 @@
 //! Worlds of peers: ring and bully, ratified by a quorum. Many drawn by chance, and some by hand: the
 //! ways in which such elections are known to have failed elsewhere.
 
+use incumbent_protocol::history::Event;
 use incumbent_sim::clock::SECOND;
+use incumbent_sim::history::History;
 use incumbent_sim::meta::difference;
 use incumbent_sim::peers::batch::{Plan, Total, all};
 use incumbent_sim::peers::fault::{Fault, Kind};
 use incumbent_sim::peers::story::{Algorithm, Numbers};
 use incumbent_sim::peers::{Run, Story, run};
 use incumbent_sim::scribe::Keep;
+
+#[path = "peers/orders.rs"]
+mod orders;
 
 const BOTH: [Algorithm; 2] = [Algorithm::Ring, Algorithm::Bully];
 const MINUTE: u64 = 60 * SECOND;
@@ -29,13 +34,21 @@ fn assert_kept(story: &Story, gained: u64) {
     assert!(run.tally.gained >= gained, "{} leaderships\n{}", run.tally.gained, run.history);
 }
 
+/// Who came to lead and when, in tenths of a second, from the first on.
+fn leaders(story: &Story) -> Vec<(u64, usize)> {
+    let history = History::parse("run", &told(story).history).expect("a history of our own");
+    let gained = history.lines.iter().filter(|line| matches!(line.event, Event::Gained { .. }));
+    let node = |name: &str| name.strip_prefix("node-").and_then(|number| number.parse().ok());
+    let gained = gained.map(|line| {
+        let at = line.at.as_nanos() / (SECOND / 10);
+        (at, node(line.candidate.name.as_str()).expect("one of the nodes"))
+    });
+    gained.collect()
+}
+
 /// Which node is the nth to lead.
 fn leader(story: &Story, nth: usize) -> usize {
-    let history = told(story).history;
-    let mut lines = history.lines().filter(|line| line.contains("\"gained\""));
-    let gained = lines.nth(nth).expect("a leader");
-    let leads = |node: &usize| gained.contains(&format!("\"node-{node}\""));
-    (0..story.setting.nodes).find(leads).expect("one of the nodes")
+    leaders(story).get(nth).expect("a leader").1
 }
 
 fn fault(at: u64, kind: Kind, target: usize, span: u64) -> Fault {
@@ -53,6 +66,7 @@ fn assert_busy_and_kept(algorithm: Algorithm) {
     assert!(tally.accepted > 1_000 && tally.refused > 10, "fenced writes: {tally:?}");
     assert!(tally.unknown > 100, "requests without an answer: {tally:?}");
     assert!(tally.ordered > 50 && tally.amended > 5, "operators were heeded: {tally:?}");
+    assert!(tally.handed_over > 5, "leaders handed over: {tally:?}");
 }
 
 #[test]

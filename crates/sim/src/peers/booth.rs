@@ -8,10 +8,11 @@ use std::collections::{BTreeMap, VecDeque};
 use std::convert::Infallible;
 use std::rc::Rc;
 
+use incumbent_protocol::lease::page::Page;
 use incumbent_protocol::node::NodeId;
 use incumbent_protocol::ratify::electorate::Lineage;
 use incumbent_protocol::ratify::voter::{Entry, Inventory, Promise};
-use incumbent_protocol::ratify::{Electorate, Slot, Voter};
+use incumbent_protocol::ratify::{Ballot, Electorate, Slot, Voter};
 use incumbent_protocol::time::StoreTime;
 
 use super::words::{Key, Message, Value};
@@ -33,6 +34,12 @@ impl Disk {
     /// Who votes, as was kept last.
     pub(super) const fn electorate(&self) -> Option<&Electorate> {
         self.electorate.as_ref()
+    }
+
+    /// The election as it accepted it last, and under which ballot.
+    pub(super) fn page(&self) -> Option<(Ballot, Rc<Page>)> {
+        let (ballot, value) = self.slots.get(&Key::Election)?.accepted.as_ref()?;
+        Some((*ballot, Value::page(Some(value))))
     }
 
     /// Which disk it is.

@@ -10,6 +10,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::rc::Rc;
 
 use incumbent_protocol::candidacy::Ticket;
+use incumbent_protocol::controls::Controls;
 use incumbent_protocol::identity::Incarnation;
 use incumbent_protocol::lease::order::{Order, Papers};
 use incumbent_protocol::lease::request::{Denied, Done, Refusal, Request};
@@ -52,6 +53,8 @@ pub(super) enum Task {
     Request(Ticket, Request),
     /// What an operator orders.
     Order(Order, Papers),
+    /// A look at what operators have in force.
+    Look,
     /// A change of the voters.
     Amend(Change),
 }
@@ -63,6 +66,8 @@ pub(super) enum Finished {
     Request(Ticket, Outcome<Done, Denied>),
     /// Whether it was carried out, as far as anybody knows.
     Order(bool),
+    /// What is in force, if that could be seen.
+    Looked(Option<Controls>),
     Amend(bool),
 }
 
@@ -82,6 +87,8 @@ pub(super) struct Clerk {
     finished: VecDeque<Finished>,
     /// Whether something was written that others should look at.
     rings: bool,
+    /// What was in force on the page that its last claim was decided on.
+    pub(super) in_force: Controls,
     /// Whether it met another electorate of the same number, which must never be.
     pub(super) unlike: bool,
 }
@@ -163,6 +170,7 @@ impl Clerk {
             sends: VecDeque::new(),
             finished: VecDeque::new(),
             rings: false,
+            in_force: Controls::default(),
             unlike: false,
         }
     }
@@ -243,7 +251,7 @@ impl Clerk {
         }
         let Some(errand) = &self.errand else { return };
         match &errand.task {
-            Task::Request(_, Request::Look | Request::Bid(_)) => self.look(now, 0),
+            Task::Request(_, Request::Look | Request::Bid(_)) | Task::Look => self.look(now, 0),
             Task::Request(_, Request::Renew(_)) => {
                 if !self.renew_shortly(now) {
                     self.heed(now, Aim::Decide);
@@ -349,6 +357,7 @@ impl Clerk {
         let finished = match self.errand.as_ref().map(|errand| &errand.task) {
             Some(Task::Request(ticket, _)) => Finished::Request(*ticket, Outcome::Unknown),
             Some(Task::Order(..)) => Finished::Order(false),
+            Some(Task::Look) => Finished::Looked(None),
             Some(Task::Amend(_)) => Finished::Amend(false),
             None => return,
         };

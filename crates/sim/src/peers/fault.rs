@@ -77,4 +77,18 @@ kinds! {
     AddVoter = "add_voter",
     /// An operator lets a node vote no longer.
     RemoveVoter = "remove_voter",
+    /// An operator pauses the election, and resumes it later.
+    PauseElection = "pause_election",
+    /// An operator cordons a candidate, and lets it in again later.
+    Cordon = "cordon",
+    /// An operator asks whoever leads to end its work and to let go for a candidate.
+    Transfer = "transfer",
+}
+
+impl Kind {
+    /// Whether it comes of what operators have in force. Such kinds are drawn from chance of their own,
+    /// so that all else is as in a world without them.
+    pub const fn is_of_conduct(self) -> bool {
+        matches!(self, Kind::PauseElection | Kind::Cordon | Kind::Transfer)
+    }
 }

@@ -66,6 +66,8 @@ pub(super) struct Parts {
     pub(super) unfit: bool,
     /// Whether an operator keeps it from winning, as far as it saw.
     pub(super) barred: bool,
+    /// When it looks again at what operators have in force, while it leads.
+    pub(super) looks_at: Time,
 }
 
 impl Parts {
@@ -182,6 +184,15 @@ impl Node {
     fn wall(&self, now: At) -> StoreTime {
         let even = (EPOCH + now / 1_000).cast_signed();
         StoreTime::from_micros((even + self.stepped / 1_000).max(1).unsigned_abs())
+    }
+
+    /// How long the last bar on its disk still holds, by a wall clock that is right. One that was set
+    /// by a clock that ran ahead holds for longer than was ordered once the clock is set back.
+    pub(super) fn barred_for(&self, now: At) -> Span {
+        let page = self.disk.page().map(|(_, page)| page);
+        let bars = page.iter().flat_map(|page| &page.controls.bars).filter_map(|bar| bar.until);
+        let last = bars.max().unwrap_or_default().as_micros();
+        last.saturating_sub(EPOCH + now / 1_000).saturating_mul(1_000)
     }
 
     /// Someone sets the wall clock.

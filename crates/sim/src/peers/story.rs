@@ -160,7 +160,9 @@ impl Story {
     pub fn of(algorithm: Algorithm, seed: u64, length: Span) -> Story {
         let mut random = Random::from_seed(seed ^ 0x0070_6565_7273);
         let setting = draw::setting(&mut random, algorithm, length);
-        let faults = draw::faults(&mut random, &setting);
+        let mut faults = draw::faults(&mut random, &setting);
+        faults.extend(draw::conduct(&mut Random::from_seed(seed ^ 0x0c04_d0c7), &setting));
+        faults.sort_by_key(|fault| fault.at);
         Story { seed, setting, faults }
     }
 

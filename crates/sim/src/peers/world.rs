@@ -21,7 +21,7 @@ use super::node::Node;
 use super::story::Story;
 use super::tally::Tally;
 use super::wire::{Letters, Link};
-use crate::check::Violation;
+use crate::check::{NoTermAgainstOrders, Violation};
 use crate::clock::{At, HostClock, SECOND};
 use crate::genre;
 use crate::network::{Network, TroubleId};
@@ -106,6 +106,7 @@ pub(super) struct World<'a> {
     /// Faults that last, with what they did to links.
     pub(super) lasting: Vec<(usize, Vec<TroubleId>)>,
     pub(super) scribe: Scribe,
+    pub(super) no_term_against_orders: NoTermAgainstOrders,
     /// What the world itself saw that must not be.
     pub(super) violations: Vec<Violation>,
     pub(super) tally: Tally,
@@ -119,8 +120,9 @@ pub(super) fn run(story: &Story, keep: Keep) -> Result<Run, PeersError> {
     let mut world = World::new(story, keep)?;
     world.run();
     world.sum_up();
-    let World { scribe, mut tally, violations, .. } = world;
+    let World { scribe, mut tally, no_term_against_orders, violations, .. } = world;
     let (mut report, history, trace) = scribe.finish();
+    no_term_against_orders.add_to(&mut report);
     report.violations.extend(violations);
     tally.runs = 1;
     tally.simulated = story.setting.length;
@@ -154,6 +156,7 @@ impl<'a> World<'a> {
             resource: Resource::default(),
             lasting: Vec::new(),
             scribe: Scribe::new(true, keep),
+            no_term_against_orders: NoTermAgainstOrders::default(),
             violations: Vec::new(),
             tally: Tally::default(),
             random,
@@ -230,6 +233,12 @@ impl<'a> World<'a> {
                 self.violations.push(Violation { property: "one_electorate", at, story });
             }
         }
+    }
+
+    /// The world itself saw something that must not be.
+    pub(super) fn accuse(&mut self, property: &'static str, story: String) {
+        let at = Time::from_nanos(self.now);
+        self.violations.push(Violation { property, at, story });
     }
 }
 

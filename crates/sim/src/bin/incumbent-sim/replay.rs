@@ -34,16 +34,17 @@ fn tell<S: Genre>(
     story: &genre::Story<S>,
     plant: Plant,
 ) -> anyhow::Result<Verdict> {
-    let keep = Keep { history: ask.history.is_some(), trace: ask.trace };
-    let run = S::run(story, plant, keep)?;
-    if let Some(file) = &ask.history {
-        std::fs::write(file, &run.history)
-            .with_context(|| format!("cannot write {}", file.display()))?;
-    }
+    // Before it is told: perhaps it never ends.
     if let Some(file) = &ask.keep {
         let tale = format!("{} of seed {}", ask.protocol, story.seed);
         let kept = Seed { tale, world: S::VERSION, plant, story: story.clone() };
         std::fs::write(file, kept.to_text())
+            .with_context(|| format!("cannot write {}", file.display()))?;
+    }
+    let keep = Keep { history: ask.history.is_some(), trace: ask.trace };
+    let run = S::run(story, plant, keep)?;
+    if let Some(file) = &ask.history {
+        std::fs::write(file, &run.history)
             .with_context(|| format!("cannot write {}", file.display()))?;
     }
     if ask.json {

@@ -19,9 +19,9 @@ impl Clerk {
     pub(super) fn seen(&mut self, now: Clocks, value: Option<&Value>, theirs: StoreTime) {
         let snapshot = Value::page(value).snapshot(theirs);
         let Some(errand) = &self.errand else { return };
-        let Task::Request(_, request) = &errand.task else { return };
-        match request {
-            Request::Bid(bid) => match bid.decide(&snapshot) {
+        match &errand.task {
+            Task::Look => self.finish(Finished::Looked(Some(snapshot.controls))),
+            Task::Request(_, Request::Bid(bid)) => match bid.decide(&snapshot) {
                 Ok(_) => self.heed(now, Aim::Decide),
                 Err(refusal) => {
                     let snapshot = Some(snapshot);
@@ -49,6 +49,7 @@ impl Clerk {
             }
             Decided::Over => self.over(),
             Decided::Write(page, answer) => {
+                self.in_force.clone_from(&page.controls);
                 let value = Value::Page(Rc::new(page));
                 let aim = Aim::Insist { value: value.clone(), answer };
                 self.propose(now, proposal, value, aim);
@@ -88,7 +89,7 @@ impl Clerk {
                     Decided::Write(page, Finished::Order(true))
                 })
             }
-            Task::Amend(_) => Decided::Misfit,
+            Task::Look | Task::Amend(_) => Decided::Misfit,
         }
     }
 

@@ -82,7 +82,18 @@ fn start(random: &mut Random, at_once: bool, guest: bool, lease: Span) -> Span {
 
 pub(super) fn faults(random: &mut Random, setting: &Setting) -> Vec<Fault> {
     let count = random.between(2, 9);
-    let kinds: Vec<Kind> = (0..count).map(|_| Kind::ALL[random.index(Kind::COUNT)]).collect();
+    drawn(random, setting, count, |kind| !kind.is_of_conduct())
+}
+
+/// What operators have in force, from chance of its own: nothing in every other story.
+pub(super) fn conduct(random: &mut Random, setting: &Setting) -> Vec<Fault> {
+    let count = random.between(0, 4).saturating_sub(2);
+    drawn(random, setting, count, Kind::is_of_conduct)
+}
+
+fn drawn(random: &mut Random, setting: &Setting, count: u64, of: fn(Kind) -> bool) -> Vec<Fault> {
+    let menu: Vec<Kind> = Kind::ALL.iter().copied().filter(|&kind| of(kind)).collect();
+    let kinds: Vec<Kind> = (0..count).map(|_| menu[random.index(menu.len())]).collect();
     faults_of(random, setting, &kinds)
 }
 

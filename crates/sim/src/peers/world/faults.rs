@@ -5,6 +5,7 @@
 //! alone.
 
 use incumbent_protocol::history;
+use incumbent_protocol::ratify::Electorate;
 
 use super::{Event, World, small};
 use crate::network::{Trouble, TroubleId};
@@ -44,22 +45,31 @@ impl World<'_> {
                 }
             }
             Kind::Resign | Kind::ResignTo => self.let_go(fault),
-            Kind::Demote | Kind::HoldOff | Kind::Takeover | Kind::TakeoverDead => self.order(fault),
+            Kind::Demote | Kind::HoldOff | Kind::Takeover | Kind::TakeoverDead | Kind::Transfer => {
+                self.order(fault);
+            }
+            Kind::PauseElection | Kind::Cordon => {
+                self.order(fault);
+                self.last(index, fault, Vec::new());
+            }
             Kind::AddVoter | Kind::RemoveVoter => self.amend(fault),
         }
     }
 
     /// Whether a majority of those who vote by now would still have their disks without this one.
     fn is_dispensable(&self, target: usize) -> bool {
-        let known = self.nodes.iter().filter_map(|node| node.disk.electorate());
-        let Some(newest) = known.max_by_key(|electorate| electorate.number()) else {
-            return false;
-        };
+        let Some(newest) = self.newest_electorate() else { return false };
         let rest = self.nodes.iter().enumerate().filter(|(index, node)| {
             *index != target && newest.admits(node.number, Some(node.disk.lineage()))
         });
         let rest: Vec<_> = rest.map(|(_, node)| node.number).collect();
         newest.is_settled() && newest.is_majority(&rest)
+    }
+
+    /// Those who vote by now, by what is on any disk.
+    pub(super) fn newest_electorate(&self) -> Option<&Electorate> {
+        let known = self.nodes.iter().filter_map(|node| node.disk.electorate());
+        known.max_by_key(|electorate| electorate.number())
     }
 
     /// Whoever was picked, by anybody, and does not lead.
@@ -194,6 +204,7 @@ impl World<'_> {
             Kind::Unfit => self.cure(small(fault.target)),
             Kind::Flap if flaps && was_cut => self.last(index, fault, Vec::new()),
             Kind::Flap if flaps => self.cut(index, fault),
+            Kind::PauseElection | Kind::Cordon => self.lift(index, fault),
             _ => {}
         }
     }

@@ -17,7 +17,13 @@ impl World<'_> {
     pub(super) fn heal(&mut self) {
         self.healed = Some(self.now);
         self.network.heal();
-        self.lasting.clear();
+        // Operators go on until nothing of what they ordered is in force.
+        let faults = &self.story.faults;
+        self.lasting
+            .retain(|(index, _)| faults.get(*index).is_some_and(|it| it.kind.is_of_conduct()));
+        for &(index, _) in &self.lasting {
+            self.queue.push(self.now, Event::Over { index });
+        }
         for number in 0..small(self.nodes.len()) {
             self.mend(number);
         }
@@ -64,8 +70,13 @@ impl World<'_> {
         let bound = u64::try_from(self.timing.failover_bound().as_nanos()).unwrap_or(u64::MAX);
         let runs = setting.message * (40 + 10 * setting.nodes as u64);
         let bars = self.story.faults.iter().filter(|fault| fault.kind == Kind::HoldOff);
-        let bars = bars.map(|fault| (fault.at + fault.span).saturating_sub(self.now)).max();
-        let waits = setting.lease * 3 + bound + runs + setting.heartbeat;
+        let bars = bars.map(|fault| (fault.at + fault.span).saturating_sub(self.now));
+        let bars = bars.chain(self.nodes.iter().map(|node| node.barred_for(self.now))).max();
+        // An operator notices what is still in force, and asks twice; a leader notices that it is asked
+        // to hand over, and ends its work.
+        let conduct = self.story.faults.iter().any(|fault| fault.kind.is_of_conduct());
+        let orders = if conduct { setting.lease * 4 } else { 0 };
+        let waits = setting.lease * 3 + orders + bound + runs + setting.heartbeat;
         // On the slowest clock.
         (2 * SECOND + bars.unwrap_or(0) + waits) * 20 / 19
     }

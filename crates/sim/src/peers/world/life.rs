@@ -53,6 +53,7 @@ impl World<'_> {
             wants: true,
             unfit: false,
             barred: false,
+            looks_at: begun,
         }));
         self.scribe.line(self.now, &node.id, opened(self.now));
         self.dial_all(number, 1_000_000, 50_000_000);

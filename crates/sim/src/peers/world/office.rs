@@ -1,20 +1,24 @@
-//! What operators do: orders, and changes of the voters, over the links of a node that runs.
+//! What operators do: orders, and changes of the voters, over the links of a node that runs; and how a
+//! leader heeds them.
 //!
 //! Assumes: an operator's program is a proposer of its own, with an incarnation of its own.
-//! Promises: one thing at a time at each node; what takes too long is given up, done or not.
+//! Promises: one thing at a time at each node; what takes too long is given up, done or not. Whatever
+//! was paused or cordoned is let go in the end.
 
 use core::time::Duration;
 use std::rc::Rc;
 
 use incumbent_protocol::candidacy::Input;
+use incumbent_protocol::controls::Controls;
 use incumbent_protocol::identity::{CandidateName, Incarnation};
 use incumbent_protocol::lease::order::{Order, Papers};
 use incumbent_protocol::protocol::Protocol;
 use incumbent_protocol::ratify::amend::Change;
 
-use super::{World, small};
-use crate::peers::clerk::{Clerk, Task};
+use super::{Event, World, small};
+use crate::peers::clerk::{Clerk, Clocks, Task};
 use crate::peers::fault::{Fault, Kind};
+use crate::peers::node::{Node, Parts};
 
 impl World<'_> {
     /// An operator orders something.
@@ -23,14 +27,79 @@ impl World<'_> {
             Kind::Demote => Some(Order::DEMOTE),
             Kind::HoldOff => Some(Order::Demote { hold_off: Duration::from_nanos(fault.span) }),
             Kind::Takeover => Some(Order::Takeover { successor: self.picked(fault.level) }),
+            Kind::Transfer => {
+                let drain = Duration::from_nanos(self.story.setting.lease / 2);
+                Some(Order::Transfer { to: self.picked(fault.level), drain })
+            }
+            Kind::PauseElection => Some(Order::Pause),
+            Kind::Cordon => Some(Order::Cordon { name: self.picked(fault.level) }),
             _ => CandidateName::new("node-that-is-gone")
                 .ok()
                 .map(|successor| Order::Takeover { successor }),
         };
         if let Some(order) = order {
-            let papers = Papers { actor: "operator".to_owned(), ..Papers::default() };
-            self.set_out(fault, Task::Order(order, papers));
+            self.set_out(fault, by_operator(order));
         }
+    }
+
+    /// An operator who wants something lifted asks until it is, at any node that runs. It goes on
+    /// looking after that: an order of which nothing is known may be carried out later.
+    pub(super) fn lift(&mut self, index: usize, fault: Fault) {
+        let name = self.picked(fault.level);
+        let controls = self.in_force();
+        let order = match fault.kind {
+            Kind::PauseElection if controls.paused.is_some() => Some(Order::Resume),
+            Kind::Cordon if is_cordoned(&controls, &name) => Some(Order::Uncordon { name }),
+            _ => None,
+        };
+        if let Some(order) = order {
+            let at = self.random.index(self.nodes.len());
+            self.send_out(at, by_operator(order));
+        }
+        self.lasting.push((index, Vec::new()));
+        self.queue.push(self.now + self.story.setting.lease / 2, Event::Over { index });
+    }
+
+    /// What operators have in force, as whoever votes accepted it last.
+    fn in_force(&self) -> Controls {
+        let newest = self.newest_electorate();
+        let votes = |node: &&Node| {
+            let lineage = Some(node.disk.lineage());
+            newest.is_some_and(|newest| newest.admits(node.number, lineage))
+        };
+        let pages = self.nodes.iter().filter(votes).filter_map(|node| node.disk.page());
+        let newest = pages.max_by_key(|(ballot, _)| *ballot);
+        newest.map(|(_, page)| page.controls.clone()).unwrap_or_default()
+    }
+
+    /// A leader looks now and then at what operators have in force, and does what it is asked for.
+    pub(super) fn look_after(&mut self, parts: &mut Parts, now: Clocks) -> bool {
+        let due = parts.looks_at <= now.local && parts.held.is_some_and(|held| held.sure);
+        if !due || parts.office.is_some() {
+            return false;
+        }
+        let lease = Duration::from_nanos(self.story.setting.lease);
+        parts.looks_at = now.local + lease;
+        self.employ(parts, now, Task::Look);
+        true
+    }
+
+    /// Whoever leads heard what is in force.
+    pub(super) fn looked(
+        &mut self,
+        number: u8,
+        parts: &mut Parts,
+        now: Clocks,
+        controls: &Controls,
+    ) {
+        let term = parts.held.filter(|held| now.local < held.until).map(|held| held.term);
+        let asked = term.and_then(|term| controls.transfer_of(term));
+        let Some(transfer) = asked.filter(|_| !parts.work.stopping) else { return };
+        self.tally.handed_over += 1;
+        parts.candidacy.handle(now.local, Input::Heir(Some(transfer.to.clone())));
+        let drain = u64::try_from(transfer.drain().as_nanos()).unwrap_or(u64::MAX);
+        let stop = self.random.between(1, drain);
+        self.stop_work(number, parts, stop);
     }
 
     /// An operator changes who votes.
@@ -45,22 +114,30 @@ impl World<'_> {
     }
 
     fn set_out(&mut self, fault: Fault, task: Task) {
-        let bits = self.random.next_wide();
-        let first = self.random.next();
-        let node = &mut self.nodes[fault.target];
-        let now = node.clocks(self.now);
-        let running = node.is_running();
-        let Some(parts) = node.parts.as_mut().filter(|_| running) else { return };
-        if parts.office.is_some() {
-            return;
+        if self.send_out(fault.target, task) {
+            self.tally.fire(fault.kind);
         }
+    }
+
+    /// Sends an operator on an errand at a node. Whether it went.
+    fn send_out(&mut self, at: usize, task: Task) -> bool {
+        let node = &mut self.nodes[at];
+        let now = node.clocks(self.now);
+        let free = node.is_running() && node.parts.as_ref().is_some_and(|it| it.office.is_none());
+        let Some(mut parts) = node.parts.take_if(|_| free) else { return false };
+        self.employ(&mut parts, now, task);
+        self.nodes[at].parts = Some(parts);
+        self.wake_now(small(at));
+        true
+    }
+
+    fn employ(&mut self, parts: &mut Parts, now: Clocks, task: Task) {
+        let (bits, first) = (self.random.next_wide(), self.random.next());
         let known = Rc::clone(parts.clerk.electorate());
         let mut clerk = Clerk::new(Incarnation::from_random(bits), known, first);
         let patience = Duration::from_nanos(self.story.setting.lease);
         clerk.begin(now, now.local + patience, task);
         parts.office = Some(clerk);
-        self.tally.fire(fault.kind);
-        self.wake_now(small(fault.target));
     }
 
     /// The name that a fault means.
@@ -88,4 +165,12 @@ impl World<'_> {
         self.nodes[usize::from(number)].parts = Some(parts);
         self.wake_now(number);
     }
+}
+
+fn by_operator(order: Order) -> Task {
+    Task::Order(order, Papers { actor: "operator".to_owned(), ..Papers::default() })
+}
+
+fn is_cordoned(controls: &Controls, name: &CandidateName) -> bool {
+    controls.bars.iter().any(|bar| bar.name == *name && bar.until.is_none())
 }

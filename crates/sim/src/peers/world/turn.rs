@@ -14,7 +14,7 @@ use incumbent_protocol::lease::row::Snapshot;
 use incumbent_protocol::node::NodeId;
 use incumbent_protocol::outcome::Outcome;
 use incumbent_protocol::protocol::Protocol;
-use incumbent_protocol::time::{AskedAt, HeardAt};
+use incumbent_protocol::time::{AskedAt, HeardAt, Time};
 use incumbent_protocol::{caucus, detector};
 
 use super::{Event, World, about};
@@ -157,9 +157,8 @@ impl World<'_> {
                 return;
             }
         }
-        let at = incumbent_protocol::time::Time::from_nanos(self.now);
         let story = format!("{} never comes to rest", self.nodes[usize::from(number)].id);
-        self.violations.push(crate::check::Violation { property: "comes_to_rest", at, story });
+        self.accuse("comes_to_rest", story);
     }
 
     /// The node's task: what it says to itself and to others.
@@ -228,6 +227,7 @@ impl World<'_> {
             moved = true;
         }
         moved |= self.take_part(number, parts, now);
+        moved |= self.look_after(parts, now);
         if !parts.clerk.is_busy()
             && let Some(Effect::Ask { ticket, request }) = parts.candidacy.poll_effect()
         {
@@ -252,6 +252,10 @@ impl World<'_> {
             {
                 parts.barred = self.is_barred(number, snapshot);
             }
+            if let Outcome::Committed(Done::Claimed(claim)) = &outcome {
+                let at = Time::from_nanos(self.now);
+                self.no_term_against_orders.begun(at, claim, &parts.clerk.in_force);
+            }
             let asked_at = AskedAt::before_sending(flight.asked_at);
             let heard_at = HeardAt::after_answer(now.local);
             let answer = Input::Answer { ticket, asked_at, heard_at, outcome };
@@ -263,6 +267,9 @@ impl World<'_> {
             moved = true;
             self.tally.ordered += u64::from(matches!(finished, Finished::Order(true)));
             self.tally.amended += u64::from(matches!(finished, Finished::Amend(true)));
+            if let Finished::Looked(Some(controls)) = finished {
+                self.looked(number, parts, now, &controls);
+            }
         }
         moved
     }

@@ -62,13 +62,15 @@ impl World<'_> {
         self.stop_work(number, parts, stop);
     }
 
+    /// Stops the work after so long. Where it is stopping already, whatever comes first counts: a lease
+    /// that ends does not wait for a hand-over.
     pub(super) fn stop_work(&mut self, number: u8, parts: &mut Parts, after: Span) {
         let life = self.nodes[usize::from(number)].life;
         let work = &mut parts.work;
-        if work.term.is_none() || work.stopping {
+        if work.term.is_none() {
             return;
         }
-        work.stopping = after > 0;
+        work.stopping |= after > 0;
         let stopped = Event::Stopped { node: number, life, serial: work.serial };
         self.queue.push(self.now + after, stopped);
     }
