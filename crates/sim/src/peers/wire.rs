@@ -41,6 +41,11 @@ impl Letters {
         id
     }
 
+    /// How many are on their way.
+    pub(super) fn count(&self) -> usize {
+        self.open.len()
+    }
+
     pub(super) fn get(&self, id: usize) -> Option<&Letter> {
         self.open.get(&id)
     }

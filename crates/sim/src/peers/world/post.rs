@@ -18,6 +18,9 @@ const MILLISECOND: Span = 1_000_000;
 /// How long what was sent may go without an answer before a link is given up.
 const STUCK: Span = 3 * SECOND;
 
+/// So many messages are never on their way at once, unless they breed.
+const FLOOD: usize = 100_000;
+
 impl World<'_> {
     /// The place of a node of this number.
     pub(super) fn place(&self, number: NodeId) -> Option<u8> {
@@ -132,6 +135,16 @@ impl World<'_> {
     /// Says something to another node, if there is a link as far as the sender knows.
     pub(super) fn say(&mut self, from: u8, session: u64, to: u8, message: Message) {
         self.tally.messages += 1;
+        if let Message::Caucus(message) = &message {
+            let [from, to] = [from, to].map(|it| &self.nodes[usize::from(it)].id.name);
+            self.scribe.trace(self.now, || format!("{from} to {to}: {message:?}"));
+        }
+        if self.letters.count() > FLOOD {
+            // Each is answered by more than one: there would be no end, and no memory for it.
+            self.accuse("no_flood", format!("more than {FLOOD} messages are on their way"));
+            self.ended = true;
+            return;
+        }
         let lives = (self.nodes[usize::from(from)].life, self.nodes[usize::from(to)].life);
         let (from_life, to_life) = lives;
         let sure = matches!(message, Message::Contends { .. });
