@@ -67,7 +67,12 @@ impl Plant {
         }
     }
 
-    /// All of them, those of the protocol first.
+    /// All that only peers can make.
+    pub fn of_peers() -> impl Iterator<Item = Plant> {
+        Bug::OF_PEERS.iter().map(|&bug| Plant::Protocol(bug))
+    }
+
+    /// All of them but those that only peers can make, those of the protocol first.
     pub fn all() -> impl Iterator<Item = Plant> {
         let here = [
             Plant::LeaseFromAnswer,
@@ -138,8 +143,9 @@ impl FromStr for Plant {
         if word == Plant::Nothing.as_str() {
             return Ok(Plant::Nothing);
         }
-        Plant::all().find(|plant| plant.as_str() == word).ok_or_else(|| {
-            let words: Vec<&str> = Plant::all().map(Plant::as_str).collect();
+        let known = || Plant::all().chain(Plant::of_peers());
+        known().find(|plant| plant.as_str() == word).ok_or_else(|| {
+            let words: Vec<&str> = known().map(Plant::as_str).collect();
             format!("no mistake is called {word:?}: use one of {}", words.join(", "))
         })
     }
@@ -151,7 +157,7 @@ mod tests {
 
     #[test]
     fn every_mistake_is_found_by_its_word() {
-        for plant in Plant::all() {
+        for plant in Plant::all().chain(Plant::of_peers()) {
             assert_eq!(plant.as_str().parse(), Ok(plant));
         }
         assert_eq!("nothing".parse(), Ok(Plant::Nothing));

@@ -141,6 +141,9 @@ impl<'a> World<'a> {
     fn new(story: &'a Story, plant: Plant, keep: Keep) -> Result<Self, WorldError> {
         let setting = &story.setting;
         story.check().map_err(WorldError::Story)?;
+        if Plant::of_peers().any(|of_peers| of_peers == plant) {
+            return Err(WorldError::Story(format!("only peers can make the mistake {plant}")));
+        }
         let mut random = story.random();
         let names = (0..setting.elections).map(|n| ElectionName::new(format!("election-{n}")));
         let keeps_old = if story.has(Kind::Rollback) { setting.lease * 12 } else { 0 };

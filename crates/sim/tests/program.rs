@@ -54,6 +54,7 @@ fn questions_that_make_no_sense_end_with_two_and_a_sentence() {
         (&["run", "--hours", "0"], "is not a number of hours"),
         (&["run", "--protocol", "raft"], "use lease or rounds"),
         (&["run", "--plant", "gremlin"], "no mistake is called"),
+        (&["run", "--plant", "unratified"], "only peers can make"),
         (&["replay", "nowhere.seed"], "neither a seed's number nor a file"),
         (&["replay", file!()], "neither a seed's number nor a file"),
         (
@@ -112,9 +113,39 @@ fn a_shrunk_story_can_be_replayed_from_its_file() {
 }
 
 #[test]
+fn a_story_of_peers_is_kept_told_again_and_shrunk_as_any_other() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (kept, shrunk) = (folder.path().join("kept.seed"), folder.path().join("shrunk.seed"));
+    let [kept, shrunk] = [&kept, &shrunk].map(|file| file.to_str().expect("a path"));
+    let plant = ["--plant", "unratified"];
+    let broken = |seed: &u64| {
+        let of = ["--protocol", "ring", "--hours", "0.05", "--keep", kept];
+        let seed = seed.to_string();
+        let output = sim(&[&["replay", &seed], &of[..], &plant[..]].concat());
+        assert_ne!(output.status.code(), Some(2), "{}", text(&output.stderr));
+        output.status.code() == Some(1)
+    };
+    (0..100).find(broken).expect("some seed breaks");
+    // The file knows of which worlds it is, and which mistake it takes.
+    let output = sim(&["shrink", kept, "--out", shrunk]);
+    assert_eq!(output.status.code(), Some(1), "{}", text(&output.stderr));
+    let lines = |file| std::fs::read_to_string(file).expect("a seed file").lines().count();
+    assert!(lines(shrunk) <= lines(kept));
+    let again = sim(&["replay", shrunk]);
+    assert_eq!(again.status.code(), Some(1), "{}", text(&again.stdout));
+    let without = sim(&["replay", shrunk, "--plant", "nothing"]);
+    assert_eq!(without.status.code(), Some(0), "{}", text(&without.stdout));
+    let odd = sim(&["replay", shrunk, "--plant", "cancel_late"]);
+    assert!(odd.status.code() == Some(2) && text(&odd.stderr).contains("peers have none"));
+}
+
+#[test]
 fn the_same_seed_gives_the_same_history_in_another_process() {
-    let output = sim(&["meta", "--seeds", "0..4", "--hours", "0.1"]);
-    let told = text(&output.stdout);
-    assert_eq!(output.status.code(), Some(0), "{told}");
-    assert!(told.contains("4 worlds three times, in two processes"), "{told}");
+    for protocol in ["lease", "rounds", "ring", "bully"] {
+        let of = ["--seeds", "0..4", "--hours", "0.1", "--protocol", protocol];
+        let output = sim(&[&["meta"], &of[..]].concat());
+        let told = text(&output.stdout);
+        assert_eq!(output.status.code(), Some(0), "{protocol}: {told}");
+        assert!(told.contains("4 worlds three times, in two processes"), "{protocol}: {told}");
+    }
 }

@@ -3,14 +3,14 @@
 use anyhow::Context as _;
 use incumbent_protocol::planted::Bug;
 use incumbent_sim::clock::SECOND;
-use incumbent_sim::ledger::{grouped, rate};
+use incumbent_sim::ledger::grouped;
 use incumbent_sim::peers::batch::{Plan, Total, all};
 use incumbent_sim::peers::fault::Kind;
 use incumbent_sim::peers::{Algorithm, PeersError};
 use incumbent_sim::plant::Plant;
 
 use crate::args::RunAsk;
-use crate::run::{jobs, print_failures, print_faults, timed};
+use crate::run::{jobs, print_failures, print_faults, print_pace, timed};
 use crate::{Verdict, printer};
 
 /// From how much simulated time on every kind of fault must have fired: 200 quarter hours.
@@ -55,17 +55,13 @@ fn print(algorithm: Algorithm, total: &Total, seconds: f64, missing: &[Kind]) {
         grouped(tally.followed),
         grouped(tally.unheard),
     ));
+    print_pace(tally.events, seconds, tally.unknown);
     printer::line(&format!(
-        "{} events in {seconds:.1} s, {} events per second; {} requests of unknown outcome",
-        grouped(tally.events),
-        grouped(rate(tally.events, seconds)),
-        grouped(tally.unknown),
-    ));
-    printer::line(&format!(
-        "protected writes: {} accepted, {} under an old token refused; {} orders carried out, {} changes of the voters",
+        "protected writes: {} accepted, {} under an old token refused; {} orders carried out, {} terms handed over by order, {} changes of the voters",
         grouped(tally.accepted),
         grouped(tally.refused),
         grouped(tally.ordered),
+        grouped(tally.handed_over),
         grouped(tally.amended),
     ));
     print_faults(Kind::ALL.iter().copied(), &tally.faults, missing);

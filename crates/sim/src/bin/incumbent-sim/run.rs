@@ -111,12 +111,7 @@ fn print(protocol: Protocol, total: &Total, seconds: f64, missing: &[Kind]) {
         grouped(tally.terms),
         grouped(tally.gained),
     ));
-    printer::line(&format!(
-        "{} events in {seconds:.1} s, {} events per second; {} requests of unknown outcome",
-        grouped(tally.events),
-        grouped(rate(tally.events, seconds)),
-        grouped(tally.unknown),
-    ));
+    print_pace(tally.events, seconds, tally.unknown);
     printer::line(&format!(
         "protected writes: {} accepted, {} under an old token refused, {} under an old token accepted",
         grouped(tally.accepted),
@@ -140,6 +135,16 @@ fn print(protocol: Protocol, total: &Total, seconds: f64, missing: &[Kind]) {
     }
     print_faults(protocol.kinds(), &tally.faults, missing);
     print_failures(&total.failures, protocol.as_str());
+}
+
+/// How fast it went, and how often nobody could tell what came of a request.
+pub(crate) fn print_pace(events: u64, seconds: f64, unknown: u64) {
+    printer::line(&format!(
+        "{} events in {seconds:.1} s, {} events per second; {} requests of unknown outcome",
+        grouped(events),
+        grouped(rate(events, seconds)),
+        grouped(unknown),
+    ));
 }
 
 /// How often each kind of fault did something.
