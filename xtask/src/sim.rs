@@ -54,6 +54,22 @@ pub(crate) const STEPS: &[Step] = &[
         ],
     ),
     Step::cargo(
+        "sim-meta-peers",
+        "the same for worlds of peers",
+        &[
+            "run",
+            "--release",
+            "--package",
+            "incumbent-sim",
+            "--",
+            "meta",
+            "--protocol",
+            "bully",
+            "--seeds",
+            "0..25",
+        ],
+    ),
+    Step::cargo(
         "sim-seeds-ring",
         "200 quarter hours among peers in a ring break no promise",
         &[
