@@ -213,14 +213,18 @@ pub(super) struct Inbox {
 }
 
 impl Inbox {
-    /// The next answer. When none comes for a while, the question is put again to the others.
+    /// The next answer. When none comes for a while, the question is put again to the others, later
+    /// each time: whoever does not answer may have too much to do already.
     pub(super) async fn next(&mut self) -> (NodeId, Message) {
         loop {
             match tokio::time::timeout(self.patience, self.answers.recv()).await {
                 Ok(Some(answer)) => return answer,
                 // The task is gone: whoever waits gives up by itself.
                 Ok(None) => std::future::pending().await,
-                Err(_) => self.node.say(Word::Again(self.id)),
+                Err(_) => {
+                    self.patience *= 2;
+                    self.node.say(Word::Again(self.id));
+                }
             }
         }
     }
