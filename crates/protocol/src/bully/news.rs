@@ -1,7 +1,8 @@
 //! What is late, asked or answered: the part of the bully that the lecture leaves out.
 //!
-//! Assumes: nothing. Promises: whoever is behind learns of the newest run from whomever it speaks to;
-//! an answer is never answered unless it is late itself, so that no two talk for ever.
+//! Assumes: nothing. Promises: whoever is behind learns of the newest run from whomever it asks or
+//! tells something, and from whoever was picked, who says so again and again. An answer is never
+//! answered, be it late: two that are behind each other in turns would talk for ever.
 
 use core::cmp::Ordering;
 
@@ -82,9 +83,8 @@ impl Bully {
             inquiry.awaited.remove(&from);
         }
         match (run.cmp(&self.run), nominee) {
-            (Ordering::Less, _) => self.answer_late(from),
+            (Ordering::Less, _) | (Ordering::Equal, None) => {}
             (Ordering::Equal, Some(nominee)) => self.compare(now, from, nominee),
-            (Ordering::Equal, None) => {}
             (Ordering::Greater, None) => {
                 self.enter(run);
                 if self.peers.eligible {

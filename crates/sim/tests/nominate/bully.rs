@@ -11,7 +11,7 @@ fn sticky(initiators: &'static [u8]) -> Setup<Bully> {
 
 #[test]
 fn one_begins_and_one_dies_and_all_are_told() {
-    for (initiator, states) in EACH.into_iter().zip([6_111, 889, 311]) {
+    for (initiator, states) in EACH.into_iter().zip([5_528, 821, 311]) {
         explored(&Setup { budget: CRASH, runs: 2, ..sticky(initiator) }, states, &[DIED, FOLLOWS]);
     }
 }
@@ -19,7 +19,7 @@ fn one_begins_and_one_dies_and_all_are_told() {
 /// Whoever waits for an answer that was lost takes a higher node for dead.
 #[test]
 fn one_begins_and_one_dies_untold_while_messages_are_lost_and_doubled() {
-    for (initiator, states) in EACH.into_iter().zip([20_478, 5_398, 1_393]) {
+    for (initiator, states) in EACH.into_iter().zip([17_414, 3_136, 1_280]) {
         let setup = Setup { budget: TROUBLE, told: false, runs: 3, ..sticky(initiator) };
         explored(&setup, states, &[LOST, DIED, FOLLOWS, TWO]);
     }
@@ -27,17 +27,17 @@ fn one_begins_and_one_dies_untold_while_messages_are_lost_and_doubled() {
 
 #[test]
 fn one_begins_and_messages_are_late() {
-    for (initiator, states) in EACH.into_iter().zip([73_751, 1_417]) {
+    for (initiator, states) in EACH.into_iter().zip([65_226, 351]) {
         let setup = Setup { budget: DELAY, runs: 2, ..sticky(initiator) };
         explored(&setup, states, &[LATE, FOLLOWS, TWO]);
     }
     // The highest waits for nobody but those whom it asks who leads.
-    explored(&Setup { budget: DELAY, ..sticky(&[2]) }, 112, &[LATE]);
+    explored(&Setup { budget: DELAY, ..sticky(&[2]) }, 62, &[LATE]);
 }
 
 #[test]
 fn one_begins_and_everything_goes_wrong() {
-    for (initiator, states) in EACH.into_iter().skip(1).zip([141_511, 7_618]) {
+    for (initiator, states) in EACH.into_iter().skip(1).zip([30_261, 6_043]) {
         let budget = Budget { delays: 1, ..TROUBLE };
         let world = Setup { ordered: true, told: false, repeats: true, ..sticky(initiator) };
         let setup = Setup { budget, runs: 4, ..world };
@@ -53,34 +53,34 @@ fn where_a_message_is_late_and_another_one_lost_whoever_was_picked_must_say_so_a
     let (problem, way) = explore(&setup).problem.expect("nobody repeats anything");
     assert_eq!(problem, "all is quiet, and there is no agreement");
     assert_eq!(way.len(), 12, "{way:?}");
-    explored(&Setup { repeats: true, ..setup }, 4_218, &[LOST, LATE, FOLLOWS, TWO]);
+    explored(&Setup { repeats: true, ..setup }, 1_431, &[LOST, LATE, FOLLOWS, TWO]);
 }
 
 #[test]
 fn all_begin_at_once_and_messages_arrive_in_any_order() {
-    explored::<Bully>(&Setup { runs: 3, ..preempting(ALL) }, 125_138, &[FOLLOWS]);
+    explored::<Bully>(&Setup { runs: 3, ..preempting(ALL) }, 97_476, &[FOLLOWS]);
 }
 
 #[test]
 fn all_begin_and_one_dies_untold() {
     let setup = Setup { ordered: true, told: false, budget: CRASH, runs: 4, ..sticky(ALL) };
-    explored(&setup, 82_437, &[DIED, FOLLOWS]);
+    explored(&setup, 56_325, &[DIED, FOLLOWS]);
 }
 
 #[test]
 fn all_begin_at_once_and_one_dies_and_all_are_told() {
     let setup = Setup { ordered: true, budget: CRASH, runs: 4, ..preempting(ALL) };
-    explored::<Bully>(&setup, 270_699, &[DIED, FOLLOWS]);
+    explored::<Bully>(&setup, 195_145, &[DIED, FOLLOWS]);
 }
 
 #[test]
 fn all_begin_at_once_and_a_message_is_lost() {
     let setup = Setup { ordered: true, budget: LOSS, runs: 4, ..preempting(ALL) };
-    explored::<Bully>(&setup, 37_807, &[LOST, FOLLOWS, TWO]);
+    explored::<Bully>(&setup, 34_303, &[LOST, FOLLOWS, TWO]);
 }
 
 #[test]
 fn one_begins_while_another_one_joins() {
     let setup = Setup { joins: true, repeats: true, runs: 2, ..sticky(&[0, 2]) };
-    explored(&setup, 13_915, &[FOLLOWS, TWO]);
+    explored(&setup, 11_234, &[FOLLOWS, TWO]);
 }
