@@ -100,12 +100,17 @@ pub(crate) async fn glance<K: Kind>(pool: &Pool<K>) -> anyhow::Result<Tally> {
 pub(crate) async fn tally<K: Kind>(pool: &Pool<K>) -> anyhow::Result<Tally> {
     let tally = glance(pool).await?;
     let mut connection = pool.acquire().await?;
+    // In one statement: the last commit of a worker that was killed may still be under way.
+    let both = "SELECT writes, (SELECT COUNT(*) FROM entry) FROM ledger".to_owned();
+    let both = K::rows(&mut connection, both).await?;
+    let &[writes, entries] = both.first().map(Vec::as_slice).context("the ledger is gone")? else {
+        anyhow::bail!("the ledger has other columns");
+    };
+    anyhow::ensure!(entries == writes, "{entries} entries of {writes} writes");
     let mut count = async |sql: &str| {
         let rows = K::rows(&mut connection, format!("SELECT COUNT(*) {sql}")).await?;
         rows.first().and_then(|row| row.first()).copied().context("no count")
     };
-    let entries = count("FROM entry").await?;
-    anyhow::ensure!(entries == tally.writes, "{entries} entries of {} writes", tally.writes);
     Ok(Tally {
         after_a_claim: count(
             "FROM entry WHERE EXISTS (SELECT 1 FROM opening
