@@ -42,6 +42,10 @@ use neighbours::{FORGET, Neighbour};
 /// all at once.
 const STAGGER: Duration = Duration::from_millis(2);
 
+/// How long nobody looks after a term ended: whoever is picked meanwhile is to look first, as one that
+/// bids, and rings when it leads.
+const NOMINATION: Duration = Duration::from_millis(25);
+
 /// How often it is said again in which elections this process contends.
 const ANNOUNCE: Duration = Duration::from_secs(5);
 
@@ -259,12 +263,13 @@ impl Task {
                 self.say(from, Message::Rolled { id, lines });
             }
             Message::Rung { ended } => {
+                let grace = if ended.is_empty() { Duration::ZERO } else { NOMINATION };
                 for (election, term) in ended {
                     if let Some(group) = self.state.groups.get_mut(&election) {
                         group.ended(now, term);
                     }
                 }
-                self.rung(now, from);
+                self.rung(now + grace, from);
             }
             Message::Beat(message) => {
                 self.detector.handle(now, detector::Input::Message { from, message });
@@ -293,9 +298,9 @@ impl Task {
 
     /// Somebody rang. Not all look at once: the highest first, for whom it is most likely to be
     /// picked. Whoever is picked looks in any case.
-    fn rung(&mut self, now: Time, by: NodeId) {
+    fn rung(&mut self, from: Time, by: NodeId) {
         let higher = self.state.neighbours.keys().filter(|node| **node > self.node && **node != by);
-        let at = now + STAGGER * u32::try_from(higher.count()).unwrap_or(u32::MAX);
+        let at = from + STAGGER * u32::try_from(higher.count()).unwrap_or(u32::MAX);
         self.state.look_at = Some(self.state.look_at.map_or(at, |before| before.min(at)));
     }
 
