@@ -21,6 +21,10 @@ use super::numbers::Numbers;
 use super::place::Scheme;
 use super::register::Replies;
 
+/// After this long a question is put again at the latest: some wait for an answer without an end, and
+/// what was dropped because much was to be said does not come by itself.
+const PATIENCE_MAX: Duration = Duration::from_secs(1);
+
 /// A handle on the task. It ends with the last one.
 #[derive(Clone, Debug)]
 pub(crate) struct Node {
@@ -222,7 +226,7 @@ impl Inbox {
                 // The task is gone: whoever waits gives up by itself.
                 Ok(None) => std::future::pending().await,
                 Err(_) => {
-                    self.patience *= 2;
+                    self.patience = (self.patience * 2).min(PATIENCE_MAX);
                     self.node.say(Word::Again(self.id));
                 }
             }
