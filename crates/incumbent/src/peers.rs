@@ -11,7 +11,7 @@
 //! | [`secret`], [`channel`], [`frame`], [`hello`] | how two of them trust each other |
 //! | [`links`] | the connections to all of them |
 //! | [`message`] | what they say to each other |
-//! | [`node`], [`task`], [`group`] | this process among its peers |
+//! | [`node`], [`task`] | this process among its peers |
 //! | [`booth`], [`disk`] | the voter of this process, and where it keeps its promises |
 //! | [`register`], [`sheet`] | what voters keep, and how it is changed |
 //! | [`hints`] | what there is without ratification |
@@ -27,7 +27,6 @@ mod channel;
 mod discovery;
 mod disk;
 mod frame;
-mod group;
 mod hello;
 mod hints;
 mod links;

@@ -73,6 +73,7 @@ pub mod caucus;
 pub mod controls;
 pub mod detector;
 pub mod explain;
+pub mod group;
 pub mod health;
 pub mod history;
 pub mod identity;

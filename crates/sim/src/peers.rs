@@ -1,6 +1,6 @@
 //! Elections among peers, by ring or bully and ratified by a quorum, in simulated worlds.
 //!
-//! Assumes: the pure parts ship as they are: caucus, detector, voter, proposer, candidacy. What stands
+//! Assumes: the pure parts ship as they are: group, detector, voter, proposer, candidacy. What stands
 //! between them in `incumbent`, as tasks and futures, is rebuilt here as plain steps.
 //! Promises: the judges are those of every other history. A fault that never did anything over many
 //! worlds is told.
@@ -9,7 +9,7 @@
 //! |---|---|
 //! | [`story`], [`fault`] | what a seed stands for, and the menu of what can go wrong |
 //! | `world` | nodes, links, disks and everything between them, one event after the other |
-//! | `node`, `group`, `booth`, `clerk` | a process: its caucus, its voter, and who writes to registers for it |
+//! | `node`, `booth`, `clerk` | a process: its voter, and who writes to registers for it |
 //! | `words`, `wire` | what is said, and how it travels |
 //! | [`tally`], [`batch`] | what happened, counted; many worlds on many cores |
 
@@ -23,7 +23,6 @@ pub mod batch;
 mod booth;
 mod clerk;
 pub mod fault;
-mod group;
 mod node;
 pub mod story;
 pub mod tally;
@@ -38,7 +37,7 @@ pub use story::{Algorithm, Story};
 pub use world::Run;
 
 /// Changes whenever the same seed may give another history.
-pub const VERSION: u32 = 2;
+pub const VERSION: u32 = 3;
 
 /// Why a world of peers could not begin. *Retry:* with another story.
 #[derive(Debug, Error)]

@@ -15,6 +15,7 @@ use std::time::Duration;
 
 use incumbent_protocol::caucus;
 use incumbent_protocol::detector::{self, Detector};
+use incumbent_protocol::group::{Group, Lookout, Manner};
 use incumbent_protocol::identity::{CandidateId, ElectionName, Incarnation};
 use incumbent_protocol::node::NodeId;
 use incumbent_protocol::protocol::Protocol;
@@ -24,10 +25,9 @@ use tokio::sync::mpsc;
 
 use super::address::Seat;
 use super::booth::{Booth, Question, What};
-use super::group::{Group, Manner};
 use super::links::{Event, Links};
 use super::message::{Line, Message};
-use super::node::{Answers, Nomination, Word};
+use super::node::{Answers, Nomination, Part, Word};
 use super::numbers::Numbers;
 use crate::bell::Ring;
 use crate::clock;
@@ -37,14 +37,6 @@ mod parts;
 mod roll;
 
 use neighbours::{FORGET, Neighbour};
-
-/// How much later than the one above it a node looks after a ring, so that they do not all read from
-/// all at once.
-const STAGGER: Duration = Duration::from_millis(2);
-
-/// How long nobody looks after a term ended: whoever is picked meanwhile is to look first, as one that
-/// bids, and rings when it leads.
-const NOMINATION: Duration = Duration::from_millis(25);
 
 /// How often it is said again in which elections this process contends.
 const ANNOUNCE: Duration = Duration::from_secs(5);
@@ -72,6 +64,8 @@ pub(super) struct Task {
 /// What a task comes to know.
 pub(super) struct State {
     groups: BTreeMap<ElectionName, Group>,
+    /// What the driver said last of each of them.
+    parts: BTreeMap<ElectionName, Part>,
     neighbours: BTreeMap<NodeId, Neighbour>,
     /// Which node a candidate runs on.
     homes: BTreeMap<Incarnation, NodeId>,
@@ -79,8 +73,7 @@ pub(super) struct State {
     roll: BTreeMap<(ElectionName, CandidateId), Line>,
     watched: BTreeSet<NodeId>,
     announce_at: Time,
-    /// When this process is to look, because somebody rang.
-    look_at: Option<Time>,
+    lookout: Lookout,
     /// Listening nodes that are in nobody's list, and since when they are gone.
     strangers: BTreeMap<String, Option<Time>>,
 }
@@ -90,13 +83,14 @@ impl State {
     pub(super) const fn new() -> State {
         State {
             groups: BTreeMap::new(),
+            parts: BTreeMap::new(),
             neighbours: BTreeMap::new(),
             homes: BTreeMap::new(),
             pending: BTreeMap::new(),
             roll: BTreeMap::new(),
             watched: BTreeSet::new(),
             announce_at: Time::ZERO,
-            look_at: None,
+            lookout: Lookout::NEVER,
             strangers: BTreeMap::new(),
         }
     }
@@ -142,7 +136,7 @@ impl Task {
         let groups = self.state.groups.values().filter_map(Group::wake_at);
         let gone = self.state.strangers.values().flatten().map(|since| *since + FORGET);
         let again = (!self.state.groups.is_empty()).then_some(self.state.announce_at);
-        let look = self.state.look_at;
+        let look = self.state.lookout.wake_at();
         groups.chain(self.detector.wake_at()).chain(gone).chain(again).chain(look).min()
     }
 
@@ -156,8 +150,7 @@ impl Task {
             group.wake(now);
         }
         self.forget_strangers(now);
-        if self.state.look_at.is_some_and(|at| at <= now) {
-            self.state.look_at = None;
+        if self.state.lookout.take(now) {
             // It is a hint: one that is lost because many wait is no loss.
             let _ = self.rings.try_send(Ring::Changed);
         }
@@ -215,7 +208,12 @@ impl Task {
                 let election = election.clone();
                 self.links.send(to, &Message::Caucus { election, message });
             }
-            if let Some(mine) = group.poll_nomination(self.node) {
+            let (before, mine) = (group.nominee(), group.poll_nomination());
+            if group.nominee() != before {
+                let nominee = group.nominee().map(|it| it.to_string());
+                tracing::debug!(node = %self.node, ?nominee, "nominated");
+            }
+            if let Some(mine) = mine {
                 let nomination = Nomination { election: election.clone(), mine };
                 // The driver may be gone already.
                 let _ = self.nominations.send(nomination);
@@ -263,13 +261,14 @@ impl Task {
                 self.say(from, Message::Rolled { id, lines });
             }
             Message::Rung { ended } => {
-                let grace = if ended.is_empty() { Duration::ZERO } else { NOMINATION };
+                let higher = self.state.neighbours.keys();
+                let higher = higher.filter(|node| **node > self.node && **node != from).count();
+                self.state.lookout.rung(now, !ended.is_empty(), higher);
                 for (election, term) in ended {
                     if let Some(group) = self.state.groups.get_mut(&election) {
                         group.ended(now, term);
                     }
                 }
-                self.rung(now + grace, from);
             }
             Message::Beat(message) => {
                 self.detector.handle(now, detector::Input::Message { from, message });
@@ -294,14 +293,6 @@ impl Task {
                 }
             }
         }
-    }
-
-    /// Somebody rang. Not all look at once: the highest first, for whom it is most likely to be
-    /// picked. Whoever is picked looks in any case.
-    fn rung(&mut self, from: Time, by: NodeId) {
-        let higher = self.state.neighbours.keys().filter(|node| **node > self.node && **node != by);
-        let at = from + STAGGER * u32::try_from(higher.count()).unwrap_or(u32::MAX);
-        self.state.look_at = Some(self.state.look_at.map_or(at, |before| before.min(at)));
     }
 
     fn put(&self, question: Question) {

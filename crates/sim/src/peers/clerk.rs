@@ -4,6 +4,13 @@
 //! Promises: the steps of `incumbent`'s `peers/register.rs` and `peers/store.rs`, one by one, with the
 //! shipping [`Proposer`], [`Proposal`] and [`Reading`]; what those wait for as futures is a stage here.
 //! An errand that takes too long is given up, and nothing is known of it then.
+//!
+//! | file | what |
+//! |---|---|
+//! | `steps` | which stages an errand goes through |
+//! | `questions` | how questions are put to voters, and put again |
+//! | `answers` | what it makes of what they answer |
+//! | `decide` | what it decides on a page |
 
 use core::time::Duration;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -13,28 +20,21 @@ use incumbent_protocol::candidacy::Ticket;
 use incumbent_protocol::controls::Controls;
 use incumbent_protocol::identity::Incarnation;
 use incumbent_protocol::lease::order::{Order, Papers};
-use incumbent_protocol::lease::request::{Denied, Done, Refusal, Request};
+use incumbent_protocol::lease::request::{Denied, Done, Request};
 use incumbent_protocol::node::NodeId;
 use incumbent_protocol::outcome::Outcome;
 use incumbent_protocol::ratify::amend::{Amendment, Change};
 use incumbent_protocol::ratify::electorate::Lineage;
 use incumbent_protocol::ratify::proposal::{Proposer, Reading};
-use incumbent_protocol::ratify::{Ask, Electorate, Proposal};
+use incumbent_protocol::ratify::{Electorate, Proposal};
 use incumbent_protocol::time::{StoreTime, Time};
 
 use super::words::{Key, Message, Value};
 
 mod answers;
 mod decide;
-
-/// After this long without an answer a question is put again: it may have been lost.
-const AGAIN: Duration = Duration::from_millis(60);
-
-/// For this long a read waits for voters to be of one mind.
-const PATIENCE: Duration = Duration::from_millis(4);
-
-/// So often a read looks again before it completes what it found half done.
-const LOOKS: u32 = 4;
+mod questions;
+mod steps;
 
 /// The number of the first electorate that is used.
 pub(super) const FOUNDED: u64 = 2;
@@ -85,8 +85,8 @@ pub(super) struct Clerk {
     errand: Option<Errand>,
     sends: VecDeque<(NodeId, Message)>,
     finished: VecDeque<Finished>,
-    /// Whether something was written that others should look at.
-    rings: bool,
+    /// What to say to everybody, once something was written that they should look at.
+    rings: Option<Message>,
     /// What was in force on the page that its last claim was decided on.
     pub(super) in_force: Controls,
     /// Whether it met another electorate of the same number, which must never be.
@@ -108,6 +108,8 @@ struct Question {
     message: Message,
     waiting: BTreeSet<NodeId>,
     again_at: Time,
+    /// How long it waits then.
+    patience: Duration,
     clocks: BTreeMap<NodeId, StoreTime>,
 }
 
@@ -153,8 +155,9 @@ enum Aim {
     Reread { theirs: StoreTime },
     /// To decide on it.
     Decide,
-    /// To see whether what was proposed before is there. The answer, if it is.
-    Insist { value: Value, answer: Finished },
+    /// To see whether what was proposed before is there. The answer, if it is, and which term that
+    /// ended.
+    Insist { value: Value, answer: Finished, ended: Option<u64> },
 }
 
 impl Clerk {
@@ -169,7 +172,7 @@ impl Clerk {
             errand: None,
             sends: VecDeque::new(),
             finished: VecDeque::new(),
-            rings: false,
+            rings: None,
             in_force: Controls::default(),
             unlike: false,
         }
@@ -238,152 +241,9 @@ impl Clerk {
         self.finished.pop_front()
     }
 
-    /// Whether others should look, told once.
-    pub(super) const fn take_ring(&mut self) -> bool {
-        core::mem::replace(&mut self.rings, false)
-    }
-
-    /// Begins, or goes on once an electorate is known.
-    fn set_out(&mut self, now: Clocks) {
-        if self.electorate.number() < FOUNDED {
-            self.found(now);
-            return;
-        }
-        let Some(errand) = &self.errand else { return };
-        match &errand.task {
-            Task::Request(_, Request::Look | Request::Bid(_)) | Task::Look => self.look(now, 0),
-            Task::Request(_, Request::Renew(_)) => {
-                if !self.renew_shortly(now) {
-                    self.heed(now, Aim::Decide);
-                }
-            }
-            Task::Request(..) | Task::Order(..) => self.heed(now, Aim::Decide),
-            Task::Amend(change) => {
-                let electorate = Electorate::clone(&self.electorate);
-                let amendment = Amendment::new(self.me, Key::Electorate, electorate, *change);
-                self.amend(now, Box::new(amendment));
-            }
-        }
-    }
-
-    fn found(&mut self, now: Clocks) {
-        self.enter(Stage::Founding { lineages: BTreeMap::new(), kept: BTreeSet::new() });
-        self.put_inventory(now);
-    }
-
-    fn look(&mut self, now: Clocks, looks: u32) {
-        if looks >= LOOKS {
-            return self.heed(now, Aim::Read);
-        }
-        let reading = Reading::new(Electorate::clone(&self.electorate));
-        self.enter(Stage::Looking { reading, looks, until: None });
-        self.put(now, Key::Election, Ask::Show);
-    }
-
-    fn heed(&mut self, now: Clocks, aim: Aim) {
-        let proposal = self.proposer.attempt(&self.electorate);
-        let ask = Ask::Heed(proposal.ballot());
-        self.enter(Stage::Heeding { proposal, aim });
-        self.put(now, Key::Election, ask);
-    }
-
-    fn propose(&mut self, now: Clocks, mut proposal: Proposal<Value>, value: Value, aim: Aim) {
-        proposal.propose(value.clone());
-        let ask = Ask::Accept(proposal.ballot(), value.clone());
-        self.enter(Stage::Accepting { proposal, value, aim });
-        self.put(now, Key::Election, ask);
-    }
-
-    fn step_aside(&mut self, now: Clocks, aim: Option<Aim>) {
-        self.overruled = self.overruled.saturating_add(1);
-        let most = 1u64 << self.overruled.min(5);
-        #[expect(clippy::cast_possible_truncation, reason = "any bits will do")]
-        let share = (self.me.bits() >> (self.overruled % 64)) as u64 % 1_000;
-        let until = now.local + Duration::from_micros(200 + most * share);
-        self.enter(Stage::Aside { until, aim });
-    }
-
-    fn enter(&mut self, stage: Stage) {
-        if let Some(errand) = &mut self.errand {
-            errand.stage = stage;
-            errand.question = None;
-        }
-    }
-
-    fn put(&mut self, now: Clocks, key: Key, ask: Ask<Value>) {
-        let electorate = Rc::clone(&self.electorate);
-        let to = electorate.voters().clone();
-        self.question(now, to, |id| Message::Ask { id, electorate, key, ask });
-    }
-
-    fn put_inventory(&mut self, now: Clocks) {
-        let electorate = Rc::clone(&self.electorate);
-        let to = electorate.voters().clone();
-        self.question(now, to, |id| Message::Inventory { id, electorate });
-    }
-
-    fn question(
-        &mut self,
-        now: Clocks,
-        to: BTreeSet<NodeId>,
-        message: impl FnOnce(u64) -> Message,
-    ) {
-        let id = self.next;
-        self.next += 1;
-        let message = message(id);
-        self.sends.extend(to.iter().map(|node| (*node, message.clone())));
-        let again_at = now.local + AGAIN;
-        let clocks = BTreeMap::new();
-        if let Some(errand) = &mut self.errand {
-            errand.question = Some(Question { id, message, waiting: to, again_at, clocks });
-        }
-    }
-
-    fn put_again(&mut self, now: Clocks) {
-        if matches!(&self.errand, Some(Errand { stage: Stage::Amending { .. }, .. })) {
-            return self.amend_again(now);
-        }
-        let Some(question) = self.errand.as_mut().and_then(|errand| errand.question.as_mut())
-        else {
-            return;
-        };
-        question.again_at = now.local + AGAIN;
-        let again = question.waiting.iter().map(|node| (*node, question.message.clone()));
-        self.sends.extend(again);
-    }
-
-    /// Nothing is known of it.
-    fn give_up(&mut self) {
-        let finished = match self.errand.as_ref().map(|errand| &errand.task) {
-            Some(Task::Request(ticket, _)) => Finished::Request(*ticket, Outcome::Unknown),
-            Some(Task::Order(..)) => Finished::Order(false),
-            Some(Task::Look) => Finished::Looked(None),
-            Some(Task::Amend(_)) => Finished::Amend(false),
-            None => return,
-        };
-        self.finish(finished);
-    }
-
-    fn finish(&mut self, finished: Finished) {
-        self.errand = None;
-        self.finished.push_back(finished);
-    }
-
-    fn ticket(&self) -> Option<Ticket> {
-        match self.errand.as_ref()?.task {
-            Task::Request(ticket, _) => Some(ticket),
-            _ => None,
-        }
-    }
-
-    fn answer(&mut self, outcome: Outcome<Done, Denied>) {
-        if let Some(ticket) = self.ticket() {
-            self.finish(Finished::Request(ticket, outcome));
-        }
-    }
-
-    fn over(&mut self) {
-        self.answer(Outcome::Refused(Denied { refusal: Refusal::Over, snapshot: None }));
+    /// What to say to everybody, if they should look.
+    pub(super) const fn take_ring(&mut self) -> Option<Message> {
+        self.rings.take()
     }
 
     /// The voters' clock, as far as this process can tell.

@@ -9,6 +9,7 @@ use std::rc::Rc;
 
 use incumbent_protocol::candidacy::Candidacy;
 use incumbent_protocol::detector::Detector;
+use incumbent_protocol::group::{Group, Lookout};
 use incumbent_protocol::identity::{CandidateId, Incarnation};
 use incumbent_protocol::node::NodeId;
 use incumbent_protocol::protocol::Protocol;
@@ -17,7 +18,6 @@ use incumbent_protocol::time::{StoreTime, Time};
 
 use super::booth::{Booth, Disk};
 use super::clerk::{Clerk, Clocks};
-use super::group::Group;
 use super::words::Message;
 use super::world::Event;
 use crate::clock::{At, HostClock, Source, Span};
@@ -47,6 +47,7 @@ pub(super) struct Parts {
     pub(super) candidacy: Candidacy,
     pub(super) detector: Detector,
     pub(super) group: Option<Group>,
+    pub(super) lookout: Lookout,
     pub(super) booth: Booth,
     pub(super) clerk: Clerk,
     /// The clerk of an operator who uses this node's links.
@@ -84,6 +85,7 @@ impl Parts {
             self.candidacy.wake_at(),
             self.detector.wake_at(),
             self.clerk.wake_at(),
+            self.lookout.wake_at(),
             group,
             office,
         ];

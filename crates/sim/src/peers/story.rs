@@ -6,13 +6,13 @@
 use core::time::Duration;
 
 use incumbent_protocol::caucus::{self, Rejoin, WaitError};
+use incumbent_protocol::group::Manner;
 use incumbent_protocol::node::NodeId;
 use incumbent_protocol::rules::{Timing, TimingError};
 use incumbent_protocol::{bully, detector, ring};
 use serde::{Deserialize, Serialize};
 
 use super::fault::Kind;
-use super::group::Manner;
 use crate::clock::{At, Skew, Span};
 use crate::genre;
 use crate::random::Random;
@@ -120,7 +120,7 @@ impl Setting {
             Algorithm::Bully => caucus::Manner::Bully(bully::Timeouts::of_message_time(message)?),
         };
         let rejoin = if self.preempts { Rejoin::Preempting } else { Rejoin::Sticky };
-        Ok(Manner { algorithm, rejoin, patience: span(self.lease) * 2 })
+        Ok(Manner { algorithm, rejoin, patience: span(self.lease) * 2, unratified: false })
     }
 
     pub(super) fn detector(&self) -> Result<detector::Manner, WaitError> {

@@ -62,8 +62,8 @@ pub(super) enum Message {
     Inventory { id: u64, electorate: Rc<Electorate> },
     /// These.
     Registers { id: u64, inventory: Inventory<Key> },
-    /// Something changed.
-    Rung,
+    /// Something changed; among other things the term of this number ended.
+    Rung { ended: Option<u64> },
     /// A heartbeat.
     Beat(detector::Message),
     /// About the nomination.

@@ -7,6 +7,7 @@
 
 use std::rc::Rc;
 
+use incumbent_protocol::group::{Group, Manner};
 use incumbent_protocol::history;
 use incumbent_protocol::identity::{CandidateId, CandidateName, ElectionName, Incarnation};
 use incumbent_protocol::ratify::Electorate;
@@ -16,7 +17,6 @@ use incumbent_protocol::{caucus, detector};
 
 use super::PeersError;
 use super::booth::Disk;
-use super::group::Manner;
 use super::node::Node;
 use super::story::Story;
 use super::tally::Tally;
@@ -30,12 +30,14 @@ use crate::random::Random;
 use crate::resource::Resource;
 use crate::scribe::{Keep, Scribe};
 
+mod drive;
 mod faults;
 mod heal;
 mod life;
 mod notice;
 mod office;
 mod post;
+mod serve;
 mod turn;
 mod work;
 
@@ -226,7 +228,7 @@ impl<'a> World<'a> {
             let known = parts.clerk.electorate();
             self.scribe.trace(self.now, || format!("{id} has {lineage:?} and counts on {known:?}"));
             let group = parts.group.as_ref();
-            self.tally.began += group.map_or(0, |group| group.began);
+            self.tally.began += group.map_or(0, Group::runs);
             if parts.clerk.unlike {
                 let story = format!("{} met another electorate of the same number", node.id);
                 let at = Time::from_nanos(self.now);

@@ -6,30 +6,30 @@
 
 use std::collections::BTreeSet;
 
+use incumbent_protocol::group::{Group, Told};
 use incumbent_protocol::identity::{CandidateId, CandidateName, ElectionName};
 use incumbent_protocol::node::NodeId;
 use incumbent_protocol::term::Term;
 use incumbent_protocol::time::Time;
 
 use super::Task;
-use crate::peers::group::{Group, Told};
 use crate::peers::message::Message;
 use crate::peers::node::Part;
 
 impl Task {
     pub(super) fn takes(&mut self, now: Time, election: ElectionName, part: Option<Part>) {
         let Some(part) = part else {
+            self.state.parts.remove(&election);
             if self.state.groups.remove(&election).is_some() {
                 self.announce();
             }
             return;
         };
         let told = self.resolve(&part);
-        let known = self.state.groups.contains_key(&election);
+        let known = self.state.parts.insert(election.clone(), part).is_some();
         let (node, manner) = (self.node, &self.manner);
         let group = self.state.groups.entry(election);
         let group = group.or_insert_with(|| Group::new(node, manner, now));
-        group.part = Some(part);
         group.tell(now, told);
         if !known {
             self.announce();
@@ -47,9 +47,8 @@ impl Task {
 
     /// A node came, on which somebody may lead of whom was not known where it is.
     pub(super) fn resolve_again(&mut self, now: Time) {
-        let parts = self.state.groups.iter();
-        let parts = parts.filter_map(|(name, group)| Some((name.clone(), group.part.as_ref()?)));
-        let told: Vec<_> = parts.map(|(name, part)| (name, self.resolve(part))).collect();
+        let parts = self.state.parts.iter();
+        let told: Vec<_> = parts.map(|(name, part)| (name.clone(), self.resolve(part))).collect();
         for (election, told) in told {
             if let Some(group) = self.state.groups.get_mut(&election) {
                 group.tell(now, told);

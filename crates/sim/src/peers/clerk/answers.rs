@@ -1,5 +1,6 @@
 //! What a clerk makes of what voters answer.
 
+use core::time::Duration;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
@@ -10,8 +11,11 @@ use incumbent_protocol::ratify::voter::Inventory;
 use incumbent_protocol::ratify::{Electorate, Reply, Step};
 use incumbent_protocol::time::StoreTime;
 
-use super::{Aim, Clerk, Clocks, Finished, PATIENCE, Stage};
+use super::{Aim, Clerk, Clocks, Finished, Stage};
 use crate::peers::words::{Key, Message, Value};
+
+/// For this long a read waits for voters to be of one mind.
+const PATIENCE: Duration = Duration::from_millis(4);
 
 impl Clerk {
     /// Takes an answer. Those to questions that are not asked any more are nobody's.
@@ -110,8 +114,9 @@ impl Clerk {
                 Some(value) => self.propose(now, proposal, value, Aim::Reread { theirs }),
             },
             Aim::Decide => self.decide(now, theirs, proposal, value.as_ref()),
-            Aim::Insist { value: mine, answer } if value.as_ref() == Some(&mine) => {
-                self.propose(now, proposal, mine.clone(), Aim::Insist { value: mine, answer });
+            Aim::Insist { value: mine, answer, ended } if value.as_ref() == Some(&mine) => {
+                let aim = Aim::Insist { value: mine.clone(), answer, ended };
+                self.propose(now, proposal, mine, aim);
             }
             // Nobody can tell here whether the other one came after it.
             Aim::Insist { .. } => self.give_up(),
@@ -129,8 +134,8 @@ impl Clerk {
                 self.seen(now, Some(&value), theirs);
             }
             Aim::Decide | Aim::Read => self.renewed(),
-            Aim::Insist { answer, .. } => {
-                self.rings = true;
+            Aim::Insist { answer, ended, .. } => {
+                self.rings = Some(Message::Rung { ended });
                 self.finish(answer);
             }
         }

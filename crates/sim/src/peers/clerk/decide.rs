@@ -7,6 +7,7 @@ use std::rc::Rc;
 
 use incumbent_protocol::lease::page::Page;
 use incumbent_protocol::lease::request::{Denied, Done, Request};
+use incumbent_protocol::lease::row::State;
 use incumbent_protocol::outcome::Outcome;
 use incumbent_protocol::ratify::Proposal;
 use incumbent_protocol::time::StoreTime;
@@ -48,10 +49,11 @@ impl Clerk {
                 self.propose(now, proposal, value, Aim::Decide);
             }
             Decided::Over => self.over(),
-            Decided::Write(page, answer) => {
-                self.in_force.clone_from(&page.controls);
-                let value = Value::Page(Rc::new(page));
-                let aim = Aim::Insist { value: value.clone(), answer };
+            Decided::Write(next, answer) => {
+                self.in_force.clone_from(&next.controls);
+                let ended = ended(&page, &next);
+                let value = Value::Page(Rc::new(next));
+                let aim = Aim::Insist { value: value.clone(), answer, ended };
                 self.propose(now, proposal, value, aim);
             }
             Decided::Misfit => self.give_up(),
@@ -107,9 +109,33 @@ impl Clerk {
         true
     }
 
+    /// Neither does another decision of a leader's own process: where somebody was faster, the proposal
+    /// tells.
+    pub(super) fn decide_shortly(&mut self, now: Clocks) -> bool {
+        let known = self.proposer.shortcut(&Key::Election, &self.electorate);
+        let held_here = |value: &Value| {
+            let page = Value::page(Some(value));
+            let record = page.record.as_ref();
+            record.is_some_and(|it| it.holder.incarnation == self.me && it.state == State::Held)
+        };
+        let Some((proposal, value)) = known.filter(|(_, value)| held_here(value)) else {
+            return false;
+        };
+        let theirs = self.now(now);
+        self.decide(now, theirs, proposal, Some(&value));
+        true
+    }
+
     pub(super) fn renewed(&mut self) {
         self.answer(Outcome::Committed(Done::Renewed));
     }
+}
+
+/// The number of the term that is over when one page follows another.
+fn ended(before: &Page, after: &Page) -> Option<u64> {
+    let held = |page: &Page| page.record.as_ref().is_some_and(|it| it.state == State::Held);
+    let term = before.record.as_ref()?.term.get();
+    (held(before) && !held(after)).then_some(term)
 }
 
 enum Decided {

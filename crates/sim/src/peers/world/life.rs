@@ -6,6 +6,7 @@ use std::rc::Rc;
 
 use incumbent_protocol::candidacy::{Candidacy, Input};
 use incumbent_protocol::detector::Detector;
+use incumbent_protocol::group::Lookout;
 use incumbent_protocol::history;
 use incumbent_protocol::protocol::Protocol;
 use incumbent_protocol::time::Time;
@@ -39,6 +40,7 @@ impl World<'_> {
             candidacy,
             detector,
             group: None,
+            lookout: Lookout::NEVER,
             booth: node.booth(&self.first),
             clerk,
             office: None,
@@ -68,7 +70,7 @@ impl World<'_> {
         }
         self.scribe.line(self.now, &node.id, history::Event::Killed);
         if let Some(group) = node.parts.as_ref().and_then(|parts| parts.group.as_ref()) {
-            self.tally.began += group.began;
+            self.tally.began += group.runs();
         }
         node.end();
         self.hang_up(number);

@@ -2,9 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use incumbent_protocol::{bully, ring};
-
 use super::*;
+use crate::{bully, ring};
 
 const MESSAGE: Duration = Duration::from_millis(50);
 
@@ -79,7 +78,7 @@ fn run(groups: &mut BTreeMap<NodeId, Group>, now: &mut Time) {
             while let Some((to, message)) = group.poll_message() {
                 said.push((*from, to, message));
             }
-            group.poll_nomination(*from);
+            group.poll_nomination();
         }
         for (from, to, message) in said {
             if let Some(group) = groups.get_mut(&to) {
