@@ -40,11 +40,13 @@ impl Peers {
     /// Takes the list of those who take part.
     pub(crate) fn set(&mut self, order: Vec<NodeId>) {
         let mut seen = BTreeSet::new();
-        self.order = order.into_iter().filter(|node| seen.insert(*node)).collect();
+        let order = order.into_iter().filter(|node| seen.insert(*node)).collect();
+        let before = core::mem::replace(&mut self.order, order);
         if !self.order.contains(&self.me) {
             self.order.push(self.me);
         }
-        self.lost.retain(|node, _| seen.contains(node));
+        // Whoever is new among them was heard of, also if it was lost before it left.
+        self.lost.retain(|node, _| seen.contains(node) && before.contains(node));
     }
 
     pub(crate) fn has(&self, node: NodeId) -> bool {
@@ -155,6 +157,17 @@ mod tests {
         peers.forgive(Time::from_nanos(5));
         assert!(!peers.is_lost(node(3)));
         assert!(peers.is_lost(node(1)));
+    }
+
+    #[test]
+    fn who_was_lost_and_left_counts_again_when_it_comes_back() {
+        let mut peers = four();
+        peers.set([4, 2, 1].map(node).to_vec());
+        peers.lose(node(3), Time::from_nanos(9));
+        peers.lose(node(1), Time::from_nanos(9));
+        peers.set([4, 2, 3, 1].map(node).to_vec());
+        assert!(!peers.is_lost(node(3)));
+        assert!(peers.is_lost(node(1)), "it never left");
     }
 
     #[test]

@@ -68,7 +68,11 @@ fn whoever_hears_that_a_term_ended_does_not_wait_until_it_looked() {
 
 /// Lets time pass and messages arrive for a while.
 fn run(groups: &mut BTreeMap<NodeId, Group>, now: &mut Time) {
-    for _ in 0..200 {
+    steps(groups, now, 200);
+}
+
+fn steps(groups: &mut BTreeMap<NodeId, Group>, now: &mut Time, count: u32) {
+    for _ in 0..count {
         *now = *now + Duration::from_millis(10);
         for group in groups.values_mut() {
             group.wake(*now);
@@ -150,6 +154,45 @@ fn a_leader_that_is_linked_again_is_not_suspected_any_more() {
         run(&mut groups, &mut now);
         for (node, group) in &groups {
             assert_eq!(group.nominee(), Some(leader), "as {node} sees it");
+        }
+    }
+}
+
+/// A node of the group went away, as every other one finds out.
+fn leave(groups: &mut BTreeMap<NodeId, Group>, now: Time, gone: NodeId) {
+    groups.remove(&gone);
+    let there: Vec<NodeId> = groups.keys().copied().collect();
+    for group in groups.values_mut() {
+        group.handle(now, caucus::Input::Unreachable(gone));
+        group.nodes(now, there.clone());
+        group.handle(now, caucus::Input::Suspected(gone));
+    }
+}
+
+#[test]
+fn whoever_comes_back_soon_takes_part_in_the_next_run() {
+    for algorithm in algorithms() {
+        let mut now = Time::from_nanos(1);
+        let manner = Manner { unratified: false, ..manner(algorithm) };
+        let nodes: Vec<NodeId> = (1..=5).map(NodeId::given).collect();
+        let mut groups: BTreeMap<NodeId, Group> =
+            nodes.iter().map(|node| (*node, Group::new(*node, &manner, now))).collect();
+        for (term, leader) in [5, 4, 5, 4].into_iter().enumerate() {
+            let back = nodes.iter().find(|node| !groups.contains_key(node));
+            if let Some(back) = back {
+                groups.insert(*back, Group::new(*back, &manner, now));
+            }
+            for group in groups.values_mut() {
+                group.nodes(now, nodes.clone());
+                group.tell(now, led(Some((leader, 50 + term as u64))));
+            }
+            steps(&mut groups, &mut now, 20);
+            leave(&mut groups, now, NodeId::given(leader));
+            steps(&mut groups, &mut now, 20);
+            let highest = groups.keys().last().copied();
+            for (node, group) in &groups {
+                assert_eq!(group.nominee(), highest, "{algorithm:?}: {node} when {leader} died");
+            }
         }
     }
 }
