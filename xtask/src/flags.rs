@@ -125,8 +125,7 @@ pub(crate) struct Peers {
     /// How many peers
     #[arg(long, value_name = "N", default_value_t = 3)]
     pub(crate) nodes: u64,
-    /// How many of them vote; all if it is 0. With fewer, part nobody: who has the majority would be
-    /// guessed by the number of peers
+    /// How many of them vote, the first ones; all if it is 0
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub(crate) voters: u64,
     /// How often a process is killed, mostly the leader's; each kind of blow takes about two leases

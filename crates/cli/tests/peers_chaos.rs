@@ -80,12 +80,15 @@ fn shake(scheme: &'static str) {
     let mut random = Random::from_seed(seed);
     let mut tally = BTreeMap::<Blow, u64>::new();
     stage.settle();
-    for (round, blow) in plan.draw(&mut random, voters).into_iter().enumerate() {
+    let blows = plan.draw(&mut random, voters);
+    let all = blows.len();
+    for (round, blow) in blows.into_iter().enumerate() {
         stage.strike(&mut random, blow);
         *tally.entry(blow).or_default() += 1;
         if round % 50 == 49 {
             let report = stage.judged();
             assert!(report.is_clean(), "seed {seed}, round {round}: {report}");
+            say(&format!("{scheme}: {} of {all} blows, {} terms", round + 1, report.terms));
         }
     }
     let report = stage.judged();
