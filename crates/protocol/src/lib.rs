@@ -21,6 +21,7 @@
 //! | [`ring`] | nominating by a ring |
 //! | [`bully`] | nominating by asking the higher |
 //! | [`caucus`] | one election of one node among its peers: when a run begins, and whom it picked |
+//! | [`group`] | the same as its driver tells of it: only what is new, and when to look |
 //! | [`detector`] | which peers answer in time |
 //! | [`ratify`] | a register that a majority of voters keeps |
 //! | [`controls`] | what operators have in force |
