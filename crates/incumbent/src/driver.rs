@@ -7,6 +7,7 @@
 //!
 //! [`is_valid`]: crate::Leadership::is_valid
 
+mod answers;
 pub(crate) mod command;
 mod desk;
 pub(crate) mod handover;
@@ -22,18 +23,17 @@ use std::time::Duration;
 
 use incumbent_protocol::candidacy::{Effect, Input, Ticket};
 use incumbent_protocol::identity::{CandidateId, ElectionName};
-use incumbent_protocol::time::{HeardAt, Time};
+use incumbent_protocol::time::Time;
 use tokio::sync::{mpsc, oneshot};
-use tracing::{info, warn};
 
+use self::answers::Trouble;
 pub(crate) use self::command::{Command, Errand};
 use self::nominated::Nominations;
 use self::roller::Roller;
 use self::seat::{Seat, Surroundings};
-use self::work::{Finished, Heard, Running, finish, run_errand, run_roll, run_round};
+use self::work::{Running, finish, run_errand, run_roll, run_round};
 use crate::bell::{Bell, Ring};
 use crate::clock::{self, JumpDetector};
-use crate::error::{Error, Retry};
 use crate::health::{Fitness, Monitor};
 use crate::history::Writer;
 use crate::lock::SharedLock;
@@ -47,15 +47,6 @@ const CLOSE_MAX: Duration = Duration::from_secs(2);
 
 /// Clocks that move apart by more than this between two looks did not just drift.
 const JUMP_TOLERANCE: Duration = Duration::from_millis(250);
-
-/// Why there is no answer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Trouble {
-    /// There is no store yet: those who are to keep it wait for each other.
-    Waits,
-    /// There is one, and it does not do what it should.
-    Fails,
-}
 
 pub(crate) struct Driver {
     me: CandidateId,
@@ -253,76 +244,6 @@ impl Driver {
         let limits = seats.map(|seat| if urgent { seat.timeout() } else { seat.patience() });
         let limit = limits.min().unwrap_or(self.default_timeout);
         self.running = Some(Box::pin(run_round(store, asks, limit)));
-    }
-
-    fn finished(&mut self, finished: Finished) {
-        self.running = None;
-        self.idle = Some(finished.store);
-        if let Some((elections, heard)) = finished.rolled {
-            self.rolled(&elections, heard);
-        }
-        let Some(round) = finished.round else { return };
-        let heard_at = HeardAt::after_answer(clock::now());
-        self.look_at_clocks();
-        self.report(round.error.as_ref(), round.waits);
-        for ((ticket, ask), outcome) in round.asks.into_iter().zip(round.answers) {
-            let Some(seat) = self.seats.get_mut(&ask.election) else {
-                continue;
-            };
-            let asked_at = round.asked_at;
-            seat.report.answered(asked_at, heard_at, &outcome, round.waits);
-            seat.handle(clock::now(), Input::Answer { ticket, asked_at, heard_at, outcome });
-        }
-    }
-
-    /// Tells every seat what the roll showed of its election.
-    fn rolled(&mut self, elections: &[ElectionName], mut heard: Result<Heard, Error>) {
-        let now = clock::now();
-        let every = self.seats.values().map(Seat::roll_every).min();
-        self.roller.came_back(now, every.unwrap_or(self.default_timeout), heard.is_ok());
-        if let Err(error) = &heard {
-            tracing::debug!(%error, "the roll could not be called");
-        }
-        for election in elections {
-            let Some(seat) = self.seats.get_mut(election) else { continue };
-            let showed = heard.as_mut().ok().and_then(|heard| {
-                let peers = heard.rolls.remove(election).unwrap_or_default();
-                Some((peers, heard.snapshots.as_mut()?.take(election)))
-            });
-            seat.rolled(now, showed);
-        }
-    }
-
-    /// Says once that the store is in trouble, and once that it is well again.
-    fn report(&mut self, error: Option<&Error>, waits: bool) {
-        let (before, candidate) = (self.trouble, self.me.name.as_str());
-        let Some(error) = error else {
-            self.trouble = None;
-            match before {
-                Some(Trouble::Waits) => info!(candidate, "the voters are there"),
-                Some(Trouble::Fails) => info!(candidate, "the store answers again"),
-                None => return,
-            }
-            return self.everyone_hears(&Change::Well);
-        };
-        if error.retry() == Retry::AfterChange {
-            self.seats.values_mut().for_each(|seat| seat.fail(error));
-        }
-        let waits = waits && error.retry() == Retry::Later;
-        let trouble = if waits { Trouble::Waits } else { Trouble::Fails };
-        if before == Some(trouble) {
-            return;
-        }
-        self.trouble = Some(trouble);
-        match trouble {
-            // For whom was said when the store was opened.
-            Trouble::Waits => tracing::debug!(candidate, %error, "waiting for voters"),
-            Trouble::Fails => warn!(candidate, %error, "the store is in trouble"),
-        }
-        if before.is_none() {
-            let (problem, retry) = (error.to_string(), error.retry());
-            self.everyone_hears(&Change::Trouble { problem, retry });
-        }
     }
 
     /// A leader need not look sooner for a mere perhaps.

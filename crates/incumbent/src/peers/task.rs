@@ -6,6 +6,7 @@
 //!
 //! | file | what |
 //! |---|---|
+//! | [`hearing`] | what it does with what it hears |
 //! | [`neighbours`] | who is linked to this node |
 //! | [`parts`] | the elections in which it takes part |
 //! | [`roll`] | who is there, as everybody says |
@@ -24,7 +25,7 @@ use incumbent_protocol::time::Time;
 use tokio::sync::mpsc;
 
 use super::address::Seat;
-use super::booth::{Booth, Question, What};
+use super::booth::Booth;
 use super::links::{Event, Links};
 use super::message::{Line, Message};
 use super::node::{Answers, Nomination, Part, Word};
@@ -32,6 +33,7 @@ use super::numbers::Numbers;
 use crate::bell::Ring;
 use crate::clock;
 
+mod hearing;
 mod neighbours;
 mod parts;
 mod roll;
@@ -242,120 +244,6 @@ impl Task {
                 self.show_reach();
             }
             Event::Message { from, message } => self.heard(now, from, message),
-        }
-    }
-
-    fn heard(&mut self, now: Time, from: NodeId, message: Message) {
-        match message {
-            Message::Ask { id, electorate, asks } => {
-                self.put(Question { from, id, electorate, what: What::Asks(asks) });
-            }
-            Message::Inventory { id, electorate } => {
-                self.put(Question { from, id, electorate, what: What::Inventory });
-            }
-            Message::Answer { id, .. }
-            | Message::Registers { id, .. }
-            | Message::Rolled { id, .. } => self.answered(id, from, message),
-            Message::Roll { id, lines, elections } => {
-                let lines = self.roll(lines, &elections);
-                self.say(from, Message::Rolled { id, lines });
-            }
-            Message::Rung { ended } => {
-                let higher = self.state.neighbours.keys();
-                let higher = higher.filter(|node| **node > self.node && **node != from).count();
-                self.state.lookout.rung(now, !ended.is_empty(), higher);
-                for (election, term) in ended {
-                    if let Some(group) = self.state.groups.get_mut(&election) {
-                        group.ended(now, term);
-                    }
-                }
-            }
-            Message::Beat(message) => {
-                self.detector.handle(now, detector::Input::Message { from, message });
-            }
-            Message::Caucus { election, message } => {
-                if let Some(group) = self.state.groups.get_mut(&election) {
-                    group.handle(now, caucus::Input::Message { from, message });
-                }
-            }
-            Message::Contends(elections) => {
-                if let Some(neighbour) = self.state.neighbours.get_mut(&from) {
-                    neighbour.contends = elections.into_iter().collect();
-                }
-                self.recount(now);
-            }
-            Message::Listen(addresses) => {
-                for address in addresses {
-                    let own = self.state.strangers.contains_key(&address);
-                    if !own && !self.seats.iter().any(|seat| seat.address == address) {
-                        self.stranger(address);
-                    }
-                }
-            }
-        }
-    }
-
-    fn put(&self, question: Question) {
-        if let Some(booth) = &self.booth {
-            booth.put(question);
-        }
-    }
-
-    fn answered(&mut self, id: u64, from: NodeId, message: Message) {
-        if let Some(pending) = self.state.pending.get_mut(&id) {
-            pending.waiting.remove(&from);
-            let _ = pending.answers.send((from, message));
-        }
-    }
-
-    /// Says something to another node, or to this one.
-    fn say(&mut self, to: NodeId, message: Message) {
-        if to == self.node {
-            self.heard(clock::now(), to, message);
-        } else {
-            self.links.send(to, &message);
-        }
-    }
-
-    fn told(&mut self, word: Word) {
-        let now = clock::now();
-        match word {
-            Word::Question { id, to, message, answers } => {
-                let waiting = to.clone();
-                self.state
-                    .pending
-                    .insert(id, Pending { message: message.clone(), waiting, answers });
-                for node in to {
-                    self.say(node, message.clone());
-                }
-            }
-            Word::Again(id) => {
-                let again = self.state.pending.get(&id);
-                let again = again.map(|it| (it.waiting.clone(), it.message.clone()));
-                if let Some((waiting, message)) = again {
-                    for node in waiting {
-                        self.say(node, message.clone());
-                    }
-                }
-            }
-            Word::Forget(id) => drop(self.state.pending.remove(&id)),
-            Word::Heard(message) => self.heard(now, self.node, message),
-            Word::Ring { ended } => {
-                let rung = Message::Rung { ended };
-                for node in self.state.neighbours.keys() {
-                    self.links.send(*node, &rung);
-                }
-            }
-            Word::Electorate(electorate) => {
-                self.electorate = electorate;
-                self.show_reach();
-            }
-            Word::Takes { election, part } => self.takes(now, election, part),
-            Word::Reach { done } => drop(done.send(self.reach())),
-            Word::Nominee { election, done } => drop(done.send(self.nominee(&election))),
-            Word::Acquaintances { done } => drop(done.send(self.acquaintances())),
-            // Answered where words are taken.
-            Word::Close { .. } => {}
         }
     }
 }

@@ -1,0 +1,98 @@
+//! What a driver makes of what the store answers.
+//!
+//! Assumes: one piece of work at a time, which gives the store back.
+//! Promises: clocks are looked at before anything is concluded. That the store is in trouble is said
+//! once, and once that it is well again.
+
+use incumbent_protocol::candidacy::Input;
+use incumbent_protocol::identity::ElectionName;
+use incumbent_protocol::time::HeardAt;
+use tracing::{info, warn};
+
+use super::Driver;
+use super::seat::Seat;
+use super::work::{Finished, Heard};
+use crate::clock;
+use crate::error::{Error, Retry};
+use crate::observe::Change;
+
+/// Why there is no answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Trouble {
+    /// There is no store yet: those who are to keep it wait for each other.
+    Waits,
+    /// There is one, and it does not do what it should.
+    Fails,
+}
+
+impl Driver {
+    pub(super) fn finished(&mut self, finished: Finished) {
+        self.running = None;
+        self.idle = Some(finished.store);
+        if let Some((elections, heard)) = finished.rolled {
+            self.rolled(&elections, heard);
+        }
+        let Some(round) = finished.round else { return };
+        let heard_at = HeardAt::after_answer(clock::now());
+        self.look_at_clocks();
+        self.report(round.error.as_ref(), round.waits);
+        for ((ticket, ask), outcome) in round.asks.into_iter().zip(round.answers) {
+            let Some(seat) = self.seats.get_mut(&ask.election) else {
+                continue;
+            };
+            let asked_at = round.asked_at;
+            seat.report.answered(asked_at, heard_at, &outcome, round.waits);
+            seat.handle(clock::now(), Input::Answer { ticket, asked_at, heard_at, outcome });
+        }
+    }
+
+    /// Tells every seat what the roll showed of its election.
+    fn rolled(&mut self, elections: &[ElectionName], mut heard: Result<Heard, Error>) {
+        let now = clock::now();
+        let every = self.seats.values().map(Seat::roll_every).min();
+        self.roller.came_back(now, every.unwrap_or(self.default_timeout), heard.is_ok());
+        if let Err(error) = &heard {
+            tracing::debug!(%error, "the roll could not be called");
+        }
+        for election in elections {
+            let Some(seat) = self.seats.get_mut(election) else { continue };
+            let showed = heard.as_mut().ok().and_then(|heard| {
+                let peers = heard.rolls.remove(election).unwrap_or_default();
+                Some((peers, heard.snapshots.as_mut()?.take(election)))
+            });
+            seat.rolled(now, showed);
+        }
+    }
+
+    /// Says once that the store is in trouble, and once that it is well again.
+    fn report(&mut self, error: Option<&Error>, waits: bool) {
+        let (before, candidate) = (self.trouble, self.me.name.as_str());
+        let Some(error) = error else {
+            self.trouble = None;
+            match before {
+                Some(Trouble::Waits) => info!(candidate, "the voters are there"),
+                Some(Trouble::Fails) => info!(candidate, "the store answers again"),
+                None => return,
+            }
+            return self.everyone_hears(&Change::Well);
+        };
+        if error.retry() == Retry::AfterChange {
+            self.seats.values_mut().for_each(|seat| seat.fail(error));
+        }
+        let waits = waits && error.retry() == Retry::Later;
+        let trouble = if waits { Trouble::Waits } else { Trouble::Fails };
+        if before == Some(trouble) {
+            return;
+        }
+        self.trouble = Some(trouble);
+        match trouble {
+            // For whom was said when the store was opened.
+            Trouble::Waits => tracing::debug!(candidate, %error, "waiting for voters"),
+            Trouble::Fails => warn!(candidate, %error, "the store is in trouble"),
+        }
+        if before.is_none() {
+            let (problem, retry) = (error.to_string(), error.retry());
+            self.everyone_hears(&Change::Trouble { problem, retry });
+        }
+    }
+}
