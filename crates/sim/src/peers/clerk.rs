@@ -146,7 +146,6 @@ enum Stage {
 }
 
 /// What a register is heeded for.
-#[expect(clippy::large_enum_variant, reason = "there is one at a time")]
 #[derive(Debug)]
 enum Aim {
     /// To complete what somebody left half done, and so to read it.
@@ -158,6 +157,8 @@ enum Aim {
     /// To see whether what was proposed before is there. The answer, if it is, and which term that
     /// ended.
     Insist { value: Value, answer: Finished, ended: Option<u64> },
+    /// To have a majority keep what it was decided on and left as it is. The answer, in any case.
+    Complete { answer: Finished },
 }
 
 impl Clerk {

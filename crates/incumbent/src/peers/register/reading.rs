@@ -14,7 +14,7 @@ use incumbent_protocol::ratify::{Ask, Reply};
 use incumbent_protocol::time::StoreTime;
 
 use super::clocks::Clocks;
-use super::{AGAIN, Fate, Registers};
+use super::{AGAIN, Fate, Heeded, Registers};
 use crate::error::Error;
 use crate::peers::message::{Key, Message, Value};
 
@@ -42,12 +42,24 @@ impl Registers {
             }
             // Somebody left a change half done: complete it, by proposing what is there.
             let (heeded, _) = self.heed(&unclear).await?;
-            let there = heeded.into_iter().filter_map(|one| Some((one.value.clone()?, one)));
-            let same = there.map(|(value, one)| (one, value)).collect();
-            if self.propose(same).await?.contains(&Fate::Doubtful) {
+            if self.complete(heeded).await? == Fate::Doubtful {
                 self.step_aside().await;
             }
         }
+    }
+
+    /// Has a majority keep what it showed, which may have been half done.
+    pub(in crate::peers) async fn complete(
+        &mut self,
+        heeded: impl IntoIterator<Item = Heeded>,
+    ) -> Result<Fate, Error> {
+        let there = heeded.into_iter().filter_map(|one| Some((one.value.clone()?, one)));
+        let same: Vec<_> = there.map(|(value, one)| (one, value)).collect();
+        if same.is_empty() {
+            return Ok(Fate::Chosen);
+        }
+        let fates = self.propose(same).await?;
+        Ok(if fates.contains(&Fate::Doubtful) { Fate::Doubtful } else { Fate::Chosen })
     }
 
     /// One look, that waits so long for voters to be of one mind.

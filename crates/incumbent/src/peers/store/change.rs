@@ -59,6 +59,9 @@ impl Store {
             };
             changes.insert(election.clone(), (one, sheet.after(plan)?));
         }
+        // What is left as it is may have been half done. If every look showed one value, and every bid
+        // another one, neither would be seen to stand still.
+        self.registers.complete(held.into_values().map(|(one, _)| one)).await?;
         let orders: BTreeMap<Key, OrderRecord> = changes
             .iter()
             .filter(|(name, _)| plans.iter().any(|plan| orders_in(plan, name)))

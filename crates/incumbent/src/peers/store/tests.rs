@@ -61,6 +61,24 @@ async fn a_beat_that_an_order_overruled_lets_the_order_through() {
     assert_eq!(orders.len(), 1, "once: {orders:?}");
 }
 
+#[tokio::test(start_paused = true)]
+async fn what_a_bid_was_refused_for_is_what_the_next_look_shows() {
+    let scene = Scene::new();
+    let (mut leader, mut other) = (scene.process(7), scene.process(8));
+    let Claim { candidate, term, .. } = claim(&mut leader, 1).await.expect("a term");
+    let (election, holding) = (election(), Holding { candidate, term });
+    // It dies when one voter has its last beat.
+    scene.cut(true);
+    let beat = [(&election, &holding)];
+    timeout(LONG, leader.renew(&beat)).await.expect_err("one voter is no majority");
+    scene.cut(false);
+    let refuse = |mut found: Snapshots| Ok((Vec::new(), found.take(&election).mark()));
+    let refused = other.write(&[&election], refuse).await.expect("answers");
+    let seen = other.read(Some(&[&election])).await.expect("answers").take(&election).mark();
+    // Whoever sees now the one and now the other sees none of them stand still for a lease.
+    assert_eq!(seen, refused);
+}
+
 fn election() -> ElectionName {
     "billing".parse().expect("a name")
 }

@@ -120,6 +120,7 @@ impl Clerk {
             }
             // Nobody can tell here whether the other one came after it.
             Aim::Insist { .. } => self.give_up(),
+            Aim::Complete { answer } => self.finish(answer),
         }
     }
 
@@ -134,6 +135,7 @@ impl Clerk {
                 self.seen(now, Some(&value), theirs);
             }
             Aim::Decide | Aim::Read => self.renewed(),
+            Aim::Complete { answer } => self.finish(answer),
             Aim::Insist { answer, ended, .. } => {
                 self.rings = Some(Message::Rung { ended });
                 self.finish(answer);
@@ -145,6 +147,8 @@ impl Clerk {
     fn doubtful(&mut self, now: Clocks) {
         match self.aim() {
             Some(Aim::Reread { .. }) => self.heed(now, Aim::Read),
+            // Somebody was faster: that will be seen.
+            Some(Aim::Complete { answer }) => self.finish(answer),
             Some(aim) => self.heed(now, aim),
             None => {}
         }

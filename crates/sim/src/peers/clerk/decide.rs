@@ -43,7 +43,10 @@ impl Clerk {
     ) {
         let page = Value::page(value);
         match self.decided(&page, theirs) {
-            Decided::Nothing(finished) => self.finish(finished),
+            Decided::Nothing(answer) => match value {
+                None => self.finish(answer),
+                Some(value) => self.propose(now, proposal, value.clone(), Aim::Complete { answer }),
+            },
             Decided::Renewed(page) => {
                 let value = Value::Page(Rc::new(page));
                 self.propose(now, proposal, value, Aim::Decide);

@@ -5,6 +5,7 @@
 
 use std::collections::BTreeMap;
 use std::convert::Infallible;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -37,6 +38,8 @@ type Voters = Arc<Mutex<BTreeMap<NodeId, Voter<Key, Value>>>>;
 pub(super) struct Scene {
     electorate: Electorate,
     voters: Voters,
+    /// Whether values reach the first voter alone.
+    cut: Arc<AtomicBool>,
 }
 
 impl Scene {
@@ -54,7 +57,12 @@ impl Scene {
     fn of(disks: [u128; 3], electorate: Electorate) -> Scene {
         let voter = |(node, lineage)| (node, Voter::new(node, electorate.clone()).of(lineage));
         let voters = lineages(disks).into_iter().map(voter).collect();
-        Scene { voters: Arc::new(Mutex::new(voters)), electorate }
+        Scene { voters: Arc::new(Mutex::new(voters)), electorate, cut: Arc::default() }
+    }
+
+    /// From now on values reach the first voter alone, or all of them.
+    pub(super) fn cut(&self, cut: bool) {
+        self.cut.store(cut, Ordering::Relaxed);
     }
 
     /// These voters come to keep an electorate.
@@ -69,7 +77,7 @@ impl Scene {
     /// A process that reaches all of them. Its pauses depend on the number.
     pub(super) fn process(&self, incarnation: u128) -> Store {
         let (say, words) = mpsc::unbounded_channel();
-        tokio::spawn(carry(words, Arc::clone(&self.voters)));
+        tokio::spawn(carry(words, Arc::clone(&self.voters), Arc::clone(&self.cut)));
         let (node, me) =
             (Node::new(say, Numbers::default()), Incarnation::from_random(incarnation));
         let registers = Registers::new(node.clone(), self.electorate.clone(), BTreeMap::new(), me);
@@ -89,11 +97,14 @@ fn lineages(disks: [u128; 3]) -> BTreeMap<NodeId, Lineage> {
     nodes.into_iter().zip(disks.map(Lineage::drawn)).collect()
 }
 
-/// Carries questions to the voters, and back what they answer. Nothing is lost on the way.
-async fn carry(mut words: mpsc::UnboundedReceiver<Word>, voters: Voters) {
+/// Carries questions to the voters, and back what they answer. Nothing else is lost on the way than
+/// the values that are cut off.
+async fn carry(mut words: mpsc::UnboundedReceiver<Word>, voters: Voters, cut: Arc<AtomicBool>) {
     while let Some(word) = words.recv().await {
         let Word::Question { to, message, answers, .. } = word else { continue };
-        for node in to {
+        let (first, cut) = (NodeId::given(1), cut.load(Ordering::Relaxed));
+        let lost = |node: &NodeId| cut && *node != first && way(&message) == VALUE;
+        for node in to.into_iter().filter(|node| !lost(node)) {
             let (message, answers) = (message.clone(), answers.clone());
             let voters = Arc::clone(&voters);
             tokio::spawn(async move {
