@@ -57,7 +57,7 @@ fn main() -> anyhow::Result<()> {
 type Times = (Vec<Duration>, Vec<Duration>);
 
 fn measure(url: &str, kills: u64, handovers: u64) -> anyhow::Result<Times> {
-    let mut company = Company::new(url);
+    let mut company = Company::new(url)?;
     for _ in 0..CANDIDATES {
         company.join()?;
     }

@@ -2,9 +2,11 @@
 //!
 //! Assumes: this very program becomes a candidate when its environment says so.
 //! Promises: a candidate stamps each word itself, with the lease clock, before anything else; all
-//! are dead when their company is dropped.
+//! are dead when their company is dropped. Where nobody wins, the error says who is left and where
+//! everyone's log is (`RUST_LOG` says how much is in it); else logs go with the company.
 
 use std::collections::BTreeMap;
+use std::fs::File;
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -13,7 +15,9 @@ use std::time::Duration;
 use anyhow::Context as _;
 use incumbent::{Backend, Config, Election, lease_clock_nanos};
 use rustix::process::{Pid, Signal, kill_process, set_parent_process_death_signal};
+use tempfile::TempDir;
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
+use tracing_subscriber::EnvFilter;
 
 const ROLE: &str = "INCUMBENT_BENCH_CANDIDATE";
 const PATIENCE: Duration = Duration::from_mins(1);
@@ -38,13 +42,22 @@ pub(crate) struct Company {
     mouth: Sender<Word>,
     /// Words that nobody asked for yet.
     waiting: Vec<Word>,
+    logs: TempDir,
 }
 
 impl Company {
-    pub(crate) fn new(url: &str) -> Company {
+    pub(crate) fn new(url: &str) -> anyhow::Result<Company> {
         let (mouth, words) = channel();
-        let (members, joined, waiting) = (BTreeMap::new(), 0, Vec::new());
-        Company { url: url.to_owned(), lease: None, members, joined, words, mouth, waiting }
+        Ok(Company {
+            url: url.to_owned(),
+            lease: None,
+            members: BTreeMap::new(),
+            joined: 0,
+            words,
+            mouth,
+            waiting: Vec::new(),
+            logs: tempfile::tempdir()?,
+        })
     }
 
     /// The same company with another lease.
@@ -60,7 +73,9 @@ impl Company {
         let mut command = Command::new(std::env::current_exe()?);
         let lease = self.lease.unwrap_or_default().as_millis();
         command.env(ROLE, format!("{number}\n{lease}\n{}", self.url));
-        let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()?;
+        let log = File::create(self.logs.path().join(format!("candidate-{number}.log")))?;
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(log);
+        let mut child = command.spawn()?;
         let ears = child.stdin.take().context("no pipe")?;
         let lines = BufReader::new(child.stdout.take().context("no pipe")?).lines();
         let mouth = self.mouth.clone();
@@ -77,12 +92,21 @@ impl Company {
 
     /// Waits for the next one that wins.
     pub(crate) fn winner(&mut self) -> anyhow::Result<Word> {
-        self.heard(|word| word.won).context("nobody wins")
+        self.heard(|word| word.won).map_err(|error| self.blame(error, "nobody wins"))
     }
 
     /// Waits until this one says that it resigns.
     pub(crate) fn resignation(&mut self, number: usize) -> anyhow::Result<Word> {
-        self.heard(|word| !word.won && word.number == number).context("nobody resigns")
+        self.heard(|word| !word.won && word.number == number)
+            .map_err(|error| self.blame(error, "nobody resigns"))
+    }
+
+    /// Says who is left, and keeps the logs.
+    fn blame(&mut self, error: anyhow::Error, what: &str) -> anyhow::Error {
+        self.logs.disable_cleanup(true);
+        let left: Vec<String> = self.members.iter_mut().map(state).collect();
+        let (left, logs) = (left.join(", "), self.logs.path().display());
+        error.context(format!("{what}: {left}; their logs are in {logs}"))
     }
 
     /// The first word of that kind. What two candidates say may come in any order.
@@ -120,6 +144,14 @@ impl Company {
     }
 }
 
+fn state((number, (child, _)): (&usize, &mut (Child, ChildStdin))) -> String {
+    match child.try_wait() {
+        Ok(None) => format!("candidate-{number} is there"),
+        Ok(Some(status)) => format!("candidate-{number} has ended ({status})"),
+        Err(error) => format!("candidate-{number}: {error}"),
+    }
+}
+
 impl Drop for Company {
     fn drop(&mut self) {
         for (child, _) in self.members.values_mut() {
@@ -142,6 +174,8 @@ impl Candidate {
             return Ok(());
         };
         set_parent_process_death_signal(Some(Signal::KILL))?;
+        let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new("info"));
+        tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).init();
         let mut words = role.splitn(3, '\n');
         let mut word = || words.next().context("an odd role");
         let (number, lease, url) = (word()?, Duration::from_millis(word()?.parse()?), word()?);
