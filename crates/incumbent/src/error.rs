@@ -160,6 +160,10 @@ pub enum Error {
     /// ends. *Retry:* at once.
     #[error("the store undid the transaction for the sake of another one: {0}")]
     Conflict(String),
+    /// Another process was faster, and whether this one's wish was granted before that cannot be told.
+    /// *Standing:* kept until the lease ends. *Retry:* later.
+    #[error("another process changed the election at the same time: look again")]
+    Overtaken,
     /// A fenced transaction did not commit, because the leadership that began it is over. *Standing:*
     /// lost. *Retry:* never under this term.
     #[error("the transaction was undone: term {term} of election {election:?} is over")]
@@ -209,7 +213,9 @@ impl Error {
     /// Whether to try again.
     pub const fn retry(&self) -> Retry {
         match self {
-            Error::Store(_) | Error::Conflict(_) | Error::Timeout(_) => Retry::Later,
+            Error::Store(_) | Error::Conflict(_) | Error::Overtaken | Error::Timeout(_) => {
+                Retry::Later
+            }
             _ => Retry::AfterChange,
         }
     }
@@ -232,6 +238,7 @@ impl Error {
             }
             Error::StoreGone { place } => Error::StoreGone { place: place.clone() },
             Error::Timeout(after) => Error::Timeout(*after),
+            Error::Overtaken => Error::Overtaken,
             other => Error::Store(other.to_string()),
         }
     }

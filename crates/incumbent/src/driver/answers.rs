@@ -79,6 +79,10 @@ impl Driver {
         if error.retry() == Retry::AfterChange {
             self.seats.values_mut().for_each(|seat| seat.fail(error));
         }
+        if matches!(error, Error::Overtaken) {
+            // The store is well: two bid at once, and the next look shows who won.
+            return tracing::debug!(candidate, %error, "overtaken");
+        }
         let waits = waits && error.retry() == Retry::Later;
         let trouble = if waits { Trouble::Waits } else { Trouble::Fails };
         if before == Some(trouble) {

@@ -59,9 +59,6 @@ impl Store {
             };
             changes.insert(election.clone(), (one, sheet.after(plan)?));
         }
-        // What is left as it is may have been half done. If every look showed one value, and every bid
-        // another one, neither would be seen to stand still.
-        self.registers.complete(held.into_values().map(|(one, _)| one)).await?;
         let orders: BTreeMap<Key, OrderRecord> = changes
             .iter()
             .filter(|(name, _)| plans.iter().any(|plan| orders_in(plan, name)))
@@ -70,19 +67,22 @@ impl Store {
         let changes = changes.into_values().map(|(one, sheet)| Ok((one, sheet.write()?)));
         let changes = changes.collect::<Result<Vec<_>, Error>>()?;
         for (key, held) in self.commit(changes).await? {
-            let both = "another process changed it at the same time".to_owned();
             match orders.get(&key) {
                 // Orders stay on the sheet, whatever follows.
                 Some(order) if Sheet::read(Some(&held))?.orders.contains(order) => {}
                 Some(_) => {
                     // Whoever was faster may need another moment.
                     tokio::time::sleep(CONFLICT).await;
-                    return Err(Error::Conflict(both));
+                    let both = "another process changed it at the same time";
+                    return Err(Error::Conflict(both.to_owned()));
                 }
                 // Nobody can tell whether another term followed that one.
-                None => return Err(Error::Store(both)),
+                None => return Err(Error::Overtaken),
             }
         }
+        // What is left as it is may have been half done. If every look showed one value, and every bid
+        // another one, neither would be seen to stand still.
+        self.registers.complete(held.into_values().map(|(one, _)| one)).await?;
         self.ended.extend(ended);
         Ok(decided)
     }
