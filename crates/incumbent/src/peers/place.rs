@@ -4,6 +4,10 @@
 //! Assumes: nothing; URLs come from people.
 //! Promises: the same URL may be given to every process: each finds out which of the listed addresses
 //! is its own. Whatever cannot be understood is an error that says what would be right.
+//!
+//! | file | what |
+//! |---|---|
+//! | [`sitting`] | which of the listed addresses is this process's own |
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -11,13 +15,15 @@ use std::time::Duration;
 use incumbent_protocol::caucus::Rejoin;
 use incumbent_protocol::node::NodeId;
 use serde::{Deserialize, Serialize};
-use tokio::net::TcpListener;
 
 use super::address::{Peers, Seat};
 use super::discovery::resolve_all;
 use super::secret::Secret;
-use crate::clock;
 use crate::error::Error;
+
+mod sitting;
+
+pub(super) use sitting::Sitting;
 
 /// How peers pick one of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -50,9 +56,6 @@ const HEARTBEAT: Duration = Duration::from_millis(700);
 
 /// How long a message takes at most, unless another span is set. More is safe, only slow.
 const MESSAGE: Duration = Duration::from_millis(50);
-
-/// How long a process that ends may take to let go of its address.
-const ENDING: Duration = Duration::from_secs(4);
 
 /// What may stand behind the question mark.
 const OPTIONS: &str =
@@ -171,69 +174,6 @@ impl Place {
         }
     }
 
-    /// Finds out who of the peers this process is, and listens there.
-    pub(super) async fn sit(&self, seats: &[Seat]) -> Result<Sitting, Error> {
-        if let Some(me) = &self.me {
-            return self.sit_as(seats, me).await;
-        }
-        if self.listen.is_some() {
-            // Every process can listen there: that does not tell which of them it is.
-            return Err(self.wrong(
-                "whoever listens elsewhere than at a listed address must say which one is its own: add me=HOST:PORT"
-                    .to_owned(),
-            ));
-        }
-        let begun = clock::now();
-        let taken = loop {
-            let mut taken = Vec::new();
-            for seat in seats {
-                match TcpListener::bind(&seat.address).await {
-                    Ok(listener) => {
-                        return Ok(Sitting { seat: seat.clone(), listener, stays: true });
-                    }
-                    Err(error) if error.kind() == std::io::ErrorKind::AddrInUse => {
-                        taken.push(seat.address.clone());
-                    }
-                    // An address of another machine.
-                    Err(_) => {}
-                }
-            }
-            // The only one of this machine: whoever has it may be ending.
-            if taken.len() != 1 || seats.len() == 1 || clock::now().since(begun) > ENDING {
-                break taken.pop();
-            }
-            tokio::time::sleep(ENDING / 20).await;
-        };
-        let Some(taken) = taken else {
-            return Err(self.wrong(
-                "none of the listed addresses is one of this machine: say which one is this process with me=HOST:PORT"
-                    .to_owned(),
-            ));
-        };
-        // All that are of this machine have their process: one more takes part without a vote.
-        let host = taken.rsplit_once(':').map_or(taken.as_str(), |(host, _)| host);
-        let listener = self.bind(&format!("{host}:0")).await?;
-        let address = listener.local_addr().map_err(|error| self.wrong(error.to_string()))?;
-        tracing::info!(%address, "every listed address of this machine has its process: this one contends without a vote");
-        Ok(Sitting { seat: Seat::at(address.to_string()), listener, stays: false })
-    }
-
-    async fn sit_as(&self, seats: &[Seat], me: &str) -> Result<Sitting, Error> {
-        let own = Peers::parse(me).map_err(|error| self.wrong(error.to_string()))?;
-        let [own] = own.seats() else {
-            return Err(self.wrong(format!("me={me} names several addresses")));
-        };
-        let listed = seats.iter().find(|seat| seat.address == own.address || seat.id == own.id);
-        let seat = listed.unwrap_or(own).clone();
-        let listener = self.bind(self.listen.as_deref().unwrap_or(&own.address)).await?;
-        Ok(Sitting { seat, listener, stays: true })
-    }
-
-    async fn bind(&self, address: &str) -> Result<TcpListener, Error> {
-        let bound = TcpListener::bind(address).await;
-        bound.map_err(|error| self.wrong(format!("cannot listen at {address}: {error}")))
-    }
-
     /// Those of the listed who vote.
     pub(super) fn voters<'a>(&self, seats: &'a [Seat]) -> impl Iterator<Item = NodeId> + 'a {
         seats.iter().take(self.voters.unwrap_or(usize::MAX)).map(|seat| seat.id)
@@ -248,15 +188,6 @@ impl std::fmt::Display for Place {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{}://{}", self.scheme.as_str(), self.list)
     }
-}
-
-/// Who this process is, and its ear.
-#[derive(Debug)]
-pub(super) struct Sitting {
-    pub(crate) seat: Seat,
-    pub(crate) listener: TcpListener,
-    /// Whether it will be there again under the same address.
-    pub(crate) stays: bool,
 }
 
 /// Reads a span such as `700ms`, `2s` or `700`.
@@ -291,22 +222,5 @@ mod tests {
         let place = Place::parse(Scheme::Bully, url).expect("a place");
         let error = place.seats().await.expect_err("too few").to_string();
         assert!(error.contains("200 are to vote"), "{error}");
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn the_only_seat_of_this_machine_is_waited_for_while_whoever_has_it_is_ending() {
-        let predecessor = TcpListener::bind("127.0.0.1:0").await.expect("a port");
-        let own = predecessor.local_addr().expect("an address").to_string();
-        // The others are addresses that no machine has.
-        let url = format!("//{own},240.0.0.1:7600,240.0.0.2:7600");
-        let place = Place::parse(Scheme::Bully, &url).expect("a place");
-        let seats = place.seats().await.expect("seats");
-        tokio::spawn(async move {
-            tokio::time::sleep(ENDING / 8).await;
-            drop(predecessor);
-        });
-        let sitting = place.sit(&seats).await.expect("a seat");
-        assert!(sitting.stays, "it took another seat: {}", sitting.seat.address);
-        assert_eq!(sitting.seat.address, own);
     }
 }
