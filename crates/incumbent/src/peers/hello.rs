@@ -2,7 +2,7 @@
 //!
 //! Assumes: the conversation is sealed; a node tells the truth about itself.
 //! Promises: nodes that speak different versions part with an error that says so, on both sides, and
-//! so do nodes that pick leaders by different schemes; a node never talks to itself, nor to another
+//! so do nodes that pick leaders in different ways; a node never talks to itself, nor to another
 //! process that uses its number.
 
 use std::fmt;
@@ -15,10 +15,10 @@ use tokio::io::{AsyncRead, AsyncWrite};
 
 use super::channel::{ChannelError, Receiver, Sender};
 use super::frame;
-use super::place::Scheme;
+use super::place::Way;
 
 /// The version of all messages between peers.
-pub(crate) const VERSION: u8 = 2;
+pub(crate) const VERSION: u8 = 3;
 
 /// Longest encoded [`Hello`].
 pub(crate) const HELLO_MAX: usize = 1024;
@@ -37,7 +37,7 @@ pub(crate) struct Hello {
     /// Where others can dial it; none for onlookers.
     pub(crate) address: Option<String>,
     /// How it picks leaders; none for onlookers, who pick nobody.
-    pub(crate) scheme: Option<Scheme>,
+    pub(crate) way: Option<Way>,
     /// Reserved: one day, which of several clusters of one secret.
     pub(crate) cluster: u64,
 }
@@ -61,18 +61,16 @@ pub(crate) enum HelloError {
     /// Another process with the number of this one.
     #[error("it has the number {} of this node", .0.node)]
     Twin(Box<Hello>),
-    /// A node that elects in another way: neither would understand the other's messages.
-    #[error(
-        "{other} picks leaders by {}:// and this node by {}://",
-        .theirs.as_str(), .ours.as_str()
-    )]
-    Scheme {
+    /// A node that elects in another way: neither would understand the other's messages, or one would
+    /// lead without the vote for which the other waits.
+    #[error("{other} picks leaders by {theirs} and this node by {ours}")]
+    Way {
         /// Who.
         other: Box<Hello>,
-        /// What stands in its URL.
-        theirs: Scheme,
-        /// What stands in the URL here.
-        ours: Scheme,
+        /// How it does.
+        theirs: Way,
+        /// How this node does.
+        ours: Way,
     },
     /// A name that cannot be shown.
     #[error("its name cannot be used: {0}")]
@@ -91,12 +89,12 @@ impl Hello {
         address: Option<String>,
     ) -> Self {
         let (version, name) = (VERSION, name.into());
-        Hello { version, node, incarnation, name, address, scheme: None, cluster: 0 }
+        Hello { version, node, incarnation, name, address, way: None, cluster: 0 }
     }
 
     /// The same for one that picks leaders in that way.
-    pub(crate) fn by(self, scheme: Scheme) -> Self {
-        Hello { scheme: Some(scheme), ..self }
+    pub(crate) fn by(self, way: Way) -> Self {
+        Hello { way: Some(way), ..self }
     }
 
     /// Says who this node is, and learns who the other one is.
@@ -129,9 +127,9 @@ impl Hello {
         match (hello.node == self.node, hello.incarnation == self.incarnation) {
             (_, true) => Err(HelloError::Itself),
             (true, false) => Err(HelloError::Twin(Box::new(hello))),
-            (false, false) => match (hello.scheme, self.scheme) {
+            (false, false) => match (hello.way, self.way) {
                 (Some(theirs), Some(ours)) if theirs != ours => {
-                    Err(HelloError::Scheme { other: Box::new(hello), theirs, ours })
+                    Err(HelloError::Way { other: Box::new(hello), theirs, ours })
                 }
                 _ => Ok(hello),
             },
@@ -152,6 +150,7 @@ impl fmt::Display for Hello {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::peers::place::Scheme;
 
     fn hello(node: u128, life: u128) -> Hello {
         Hello::new(NodeId::given(node), Incarnation::from_random(life), "host-1", None)
@@ -182,17 +181,23 @@ mod tests {
     }
 
     #[test]
-    fn another_scheme_is_refused_and_an_onlooker_has_none() {
+    fn another_way_is_refused_and_an_onlooker_has_none() {
         let judge = |mine: Hello, other: &Hello| {
             mine.judge(&frame::encode(VERSION, other, HELLO_MAX).expect("short"))
         };
-        let (ring, bully) = (hello(2, 2).by(Scheme::Ring), hello(1, 1).by(Scheme::Bully));
-        let error = judge(bully.clone(), &ring).expect_err("another scheme");
-        assert!(matches!(error, HelloError::Scheme { .. }), "{error}");
-        assert!(error.to_string().contains("host-1"), "{error}");
-        assert_eq!(judge(hello(1, 1).by(Scheme::Ring), &ring).expect("the same"), ring);
+        let way = |scheme, ratified| Way { scheme, ratified };
+        let ring = hello(2, 2).by(way(Scheme::Ring, true));
+        for other in [way(Scheme::Bully, true), way(Scheme::Ring, false)] {
+            let error = judge(hello(1, 1).by(other), &ring).expect_err("another way");
+            assert!(matches!(error, HelloError::Way { .. }), "{error}");
+            let text = format!("picks leaders by ring:// and this node by {other}");
+            assert!(error.to_string().ends_with(&text), "{error}");
+            assert!(error.to_string().contains("host-1"), "{error}");
+            let welcome = judge(hello(1, 1).by(other), &hello(2, 2)).expect("an onlooker there");
+            assert_eq!(welcome, hello(2, 2));
+        }
+        assert_eq!(judge(hello(1, 1).by(way(Scheme::Ring, true)), &ring).expect("the same"), ring);
         assert_eq!(judge(hello(1, 1), &ring).expect("an onlooker here"), ring);
-        assert_eq!(judge(bully, &hello(2, 2)).expect("an onlooker there"), hello(2, 2));
     }
 
     #[test]

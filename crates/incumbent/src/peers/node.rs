@@ -18,7 +18,7 @@ use tokio::sync::{mpsc, oneshot};
 
 use super::message::{Key, Message, Value};
 use super::numbers::Numbers;
-use super::place::Scheme;
+use super::place::Way;
 use super::register::Replies;
 
 /// After this long a question is put again at the latest: some wait for an answer without an end, and
@@ -85,7 +85,7 @@ pub(super) struct Acquaintance {
     pub(super) address: Option<String>,
     pub(super) name: Option<String>,
     /// How it picks leaders, if it does and said so.
-    pub(super) scheme: Option<Scheme>,
+    pub(super) way: Option<Way>,
     pub(super) up: bool,
 }
 

@@ -20,8 +20,8 @@ pub(super) enum Refused {
     Secret,
     /// Another version of the messages.
     Version,
-    /// Another scheme: ring here and bully there.
-    Scheme,
+    /// Another way to pick leaders: ring here and bully there, or ratified here only.
+    Way,
     /// Another process has the same number.
     Twin,
     /// It took too long.
@@ -51,7 +51,7 @@ impl Refused {
     const ALL: [Refused; 7] = [
         Refused::Secret,
         Refused::Version,
-        Refused::Scheme,
+        Refused::Way,
         Refused::Twin,
         Refused::Late,
         Refused::Crowded,
@@ -62,7 +62,7 @@ impl Refused {
         match self {
             Refused::Secret => "secret",
             Refused::Version => "version",
-            Refused::Scheme => "scheme",
+            Refused::Way => "scheme",
             Refused::Twin => "twin",
             Refused::Late => "late",
             Refused::Crowded => "crowded",

@@ -42,6 +42,21 @@ impl Scheme {
     }
 }
 
+/// How a node comes to pick leaders. Those of one group do so in one way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Way {
+    pub(crate) scheme: Scheme,
+    /// Whether whoever is picked needs the vote of a majority.
+    pub(crate) ratified: bool,
+}
+
+impl std::fmt::Display for Way {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let unratified = if self.ratified { "" } else { " without ratification" };
+        write!(f, "{}://{unratified}", self.scheme.as_str())
+    }
+}
+
 /// How it is found out that a node is gone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Detection {
@@ -172,6 +187,11 @@ impl Place {
             ))),
             None => Ok(seats),
         }
+    }
+
+    /// How this process picks leaders.
+    pub(super) const fn way(&self) -> Way {
+        Way { scheme: self.scheme, ratified: !self.unratified }
     }
 
     /// Those of the listed who vote.

@@ -11,7 +11,7 @@ use incumbent_protocol::rules::Timing;
 use tokio::time::timeout;
 
 use super::node::Acquaintance;
-use super::place::{Place, Scheme};
+use super::place::{Place, Way};
 use super::start::open;
 use super::store::Store;
 use crate::doctor::checkup::{Checkup, Identity};
@@ -33,7 +33,7 @@ pub(crate) async fn examine(place: &Place, timing: &Timing) -> Result<Checkup, E
     let reached = store.round_trip().await;
     meet(&store).await;
     voters(&mut findings, &store, place, reached.as_ref().err()).await;
-    schemes(&mut findings, &store, place).await;
+    ways(&mut findings, &store, place).await;
     numbers(&mut findings, &store).await;
     let mut question = None;
     // Without ratification no register is asked, and none may be there to answer.
@@ -111,26 +111,26 @@ async fn numbers(findings: &mut Findings, store: &Store) {
 }
 
 /// Whether all pick leaders in the way that the URL says.
-async fn schemes(findings: &mut Findings, store: &Store, place: &Place) {
+async fn ways(findings: &mut Findings, store: &Store, place: &Place) {
     let known = store.node().acquaintances().await;
     let (same, others): (Vec<_>, Vec<_>) = known
         .iter()
-        .filter_map(|peer| Some((peer, peer.scheme?)))
-        .partition(|(_, scheme)| *scheme == place.scheme);
-    let ours = place.scheme.as_str();
+        .filter_map(|peer| Some((peer, peer.way?)))
+        .partition(|(_, way)| *way == place.way());
+    let ours = place.way();
     if !others.is_empty() {
-        let say = |(peer, scheme): &(&Acquaintance, Scheme)| {
+        let say = |(peer, way): &(&Acquaintance, Way)| {
             let address = peer.address.clone().unwrap_or_else(|| peer.node.to_string());
-            format!("{address} by {}://", scheme.as_str())
+            format!("{address} by {way}")
         };
         let said = others.iter().map(say).collect::<Vec<_>>().join(", ");
         findings.refuse(
             "scheme",
             format!("{} of {} pick leaders otherwise: {said}", others.len(), others.len() + same.len()),
-            format!("give all processes of a group the same URL: those of {ours}:// do not talk to the others"),
+            format!("give all processes of a group the same URL: those of {ours} do not talk to the others"),
         );
     } else if !same.is_empty() {
-        findings.good("scheme", format!("all that can be reached pick leaders by {ours}://"));
+        findings.good("scheme", format!("all that can be reached pick leaders by {ours}"));
     }
 }
 

@@ -67,7 +67,7 @@ pub(crate) async fn open(
         None => (None, None),
     };
     let hello = Hello::new(node, me.incarnation, me.name.to_string(), address.clone());
-    let hello = if contends { hello.by(place.scheme) } else { hello };
+    let hello = if contends { hello.by(place.way()) } else { hello };
     let limits = Limits { message: MESSAGE_MAX, ..Limits::default() };
     let numbers = Numbers::of(&me.name);
     let settings = Settings { hello, listener, secret, limits, numbers: numbers.clone() };

@@ -143,14 +143,29 @@ async fn a_candidate_with_other_rules_is_refused() {
 
 #[tokio::test]
 async fn ring_and_bully_in_one_group_are_kept_apart_and_everybody_says_so_once() {
+    let odd = |url: String, config| (url.replace("bully:", "ring:"), config);
+    are_kept_apart(odd, "by ring:// and").await;
+}
+
+#[tokio::test]
+async fn ratified_and_unratified_in_one_group_are_kept_apart_and_everybody_says_so_once() {
+    let odd = |url, config: incumbent::Config| (url, config.unratified());
+    are_kept_apart(odd, "by bully:// without ratification and").await;
+}
+
+/// Two of a group by bully, with a vote, and an odd one.
+async fn are_kept_apart(
+    odd: impl FnOnce(String, incumbent::Config) -> (String, incumbent::Config),
+    way: &str,
+) {
     lines::listen();
     numbers::listen();
     let cluster = Cluster::new("bully", 3);
     let who: Vec<String> = (0..3).map(|node| numbers::unique(&cluster, node)).collect();
     let (one, two) =
         (cluster.open(&named(&cluster, 0)).await, cluster.open(&named(&cluster, 1)).await);
-    let ring = cluster.url().replace("bully:", "ring:");
-    let odd = Backend::open_with(&ring, &named(&cluster, 2)).await.expect("it opens");
+    let (url, config) = odd(cluster.url(), named(&cluster, 2));
+    let odd = Backend::open_with(&url, &config).await.expect("it opens");
     let waiting = contend(&one).await;
     let refused = |who: &str| {
         numbers::count(&incumbent::metrics::HANDSHAKES_REFUSED, who, ("cause", "scheme"))
@@ -161,7 +176,7 @@ async fn ring_and_bully_in_one_group_are_kept_apart_and_everybody_says_so_once()
     let said = |node: usize| lines::with(&["ERROR", "same URL", &format!("{} at", who[node])]);
     // Two of the odd one, and the odd one of each of them.
     assert_eq!([said(0).len(), said(1).len(), said(2).len()], [1, 1, 2]);
-    assert!(said(2)[0].contains(&cluster.address(2)) && said(2)[0].contains("by ring://"));
+    assert!(said(2)[0].contains(&cluster.address(2)) && said(2)[0].contains(way));
     assert!(!waiting.is_finished(), "it leads without all voters at the first start");
     let checkup = look::examined(&cluster, incumbent::Config::new()).await;
     let (verdict, words) = look::verdict(&checkup, "scheme");

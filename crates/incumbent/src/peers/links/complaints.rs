@@ -95,7 +95,7 @@ impl LinkError {
             HelloError::Itself => None,
             HelloError::Version { .. } => Some(Refused::Version),
             HelloError::Twin(_) => Some(Refused::Twin),
-            HelloError::Scheme { .. } => Some(Refused::Scheme),
+            HelloError::Way { .. } => Some(Refused::Way),
             HelloError::Name(_) => Some(Refused::Rubbish),
             HelloError::Channel(error) => match error {
                 ChannelError::Frame(
@@ -113,13 +113,13 @@ impl LinkError {
 
 /// Whether somebody has to do something, or the group cannot be complete.
 const fn is_grave(error: &LinkError) -> bool {
-    matches!(error, LinkError::Hello(HelloError::Scheme { .. }))
+    matches!(error, LinkError::Hello(HelloError::Way { .. }))
 }
 
 /// Who is meant, if it said so: two nodes that dial each other meet at two places.
 fn node_of(error: &LinkError) -> Option<NodeId> {
     match error {
-        LinkError::Hello(HelloError::Scheme { other, .. }) => Some(other.node),
+        LinkError::Hello(HelloError::Way { other, .. }) => Some(other.node),
         _ => None,
     }
 }
@@ -142,9 +142,9 @@ fn advice(error: &LinkError) -> Option<&'static str> {
     match error {
         HelloError::Itself | HelloError::Twin(_) => None,
         HelloError::Version { .. } => Some("run the same release on all nodes"),
-        HelloError::Scheme { .. } => {
-            Some("give all processes of a group the same URL, bully:// or ring://")
-        }
+        HelloError::Way { .. } => Some(
+            "give all processes of a group the same URL, bully:// or ring://, and all or none of them --unratified",
+        ),
         HelloError::Name(_) => Some("check the name of that candidate"),
         HelloError::Channel(error) => match error {
             ChannelError::Frame(FrameError::Closed | FrameError::Truncated | FrameError::Io(_))

@@ -120,21 +120,21 @@ impl Task {
             node: seat.id,
             address: Some(seat.address.clone()),
             name: None,
-            scheme: None,
+            way: None,
             up: false,
         });
         let own = Acquaintance {
             node: self.node,
             address: self.address.clone(),
             name: Some(self.me.name.to_string()),
-            scheme: None,
+            way: None,
             up: true,
         };
         let linked = self.state.neighbours.iter().map(|(node, neighbour)| Acquaintance {
             node: *node,
             address: neighbour.hello.address.clone(),
             name: Some(neighbour.hello.name.clone()),
-            scheme: neighbour.hello.scheme,
+            way: neighbour.hello.way,
             up: true,
         });
         let all = listed.chain(linked).chain([own]).map(|it| (it.node, it));

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::peers::hello::VERSION;
-use crate::peers::place::Scheme;
+use crate::peers::place::{Scheme, Way};
 
 #[tokio::test]
 async fn another_process_with_the_own_number_is_refused_and_reported_on_both_sides() {
@@ -111,7 +111,9 @@ async fn nodes_of_different_releases_part_with_a_clear_word_on_both_sides() {
 #[tokio::test]
 async fn nodes_of_different_schemes_part_and_each_says_so_once() {
     let log = log::Log::start();
-    let by = |scheme| move |settings: &mut Settings| settings.hello.scheme = Some(scheme);
+    let by = |scheme| {
+        move |settings: &mut Settings| settings.hello.way = Some(Way { scheme, ratified: true })
+    };
     let mut ring = Node::with(1, by(Scheme::Ring)).await;
     let mut bully = Node::with(2, by(Scheme::Bully)).await;
     // Each meets the other in two places: where it dials, and at its door.
