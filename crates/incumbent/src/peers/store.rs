@@ -10,6 +10,7 @@
 //! | [`sheets`] | what is seen of elections |
 //! | [`change`] | how they are changed |
 //! | [`renewal`] | how leaders prolong their terms |
+//! | [`reach`] | who of the voters is there |
 //! | [`roll`] | who is there |
 
 use std::time::Duration;
@@ -23,18 +24,18 @@ use tokio::sync::mpsc;
 
 use super::hints::Hints;
 use super::message::Key;
-use super::node::{Node, Nomination, Reach};
+use super::node::{Node, Nomination};
 use super::register::Registers;
 use super::sheet::no_rounds;
 use super::voters::{self, Ballot, Voters};
 use crate::bell::{Bell, Ring};
-use crate::clock;
 use crate::error::Error;
 use crate::store::arbiter::{Arbiter, Plan, Rolls, Roster, Snapshots};
 use crate::store::office::{OrderRecord, TermRecord};
 use crate::store::round::Answer;
 
 mod change;
+mod reach;
 mod renewal;
 mod roll;
 mod sheets;
@@ -45,9 +46,6 @@ pub(super) use roll::merge;
 
 /// How many elections travel in one message, so that it never becomes too long.
 const TOGETHER: usize = 100;
-
-/// How long an onlooker waits for a majority.
-const REACH_PATIENCE: Duration = Duration::from_secs(5);
 
 /// Elections kept by peers, as this process uses them.
 #[derive(Debug)]
@@ -93,58 +91,14 @@ impl Store {
         Store { node, registers, hints, rings, nominations, contends, preempts, ended }
     }
 
-    /// How long a short question takes at best. Whoever contends may be the first to come, and waits
-    /// for the others later; whoever only looks needs a majority now.
-    pub(crate) async fn round_trip(&mut self) -> Result<(Duration, Option<Duration>), Error> {
-        let ask = async {
-            let mut best = Duration::MAX;
-            for _ in 0..3 {
-                let begun = clock::now();
-                self.registers.read(&[Key::Electorate]).await?;
-                best = best.min(clock::now().since(begun));
-            }
-            Ok(best)
-        };
-        if self.hints.is_some() {
-            return Ok((Duration::from_millis(1), None));
-        }
-        let patience = if self.contends { REACH_PATIENCE / 20 } else { REACH_PATIENCE };
-        match tokio::time::timeout(patience, ask).await {
-            Ok(asked) => asked.map(|best| (best, None)),
-            Err(_) if self.contends => {
-                if let Some(reach) = self.node.reach().await {
-                    let need = self.need();
-                    tracing::info!(up = reach.up, voters = reach.voters, missing = ?reach.missing,
-                        "waiting for voters: {need}");
-                }
-                Ok((Duration::from_millis(1), None))
-            }
-            Err(_) => Err(self.unreachable().await),
-        }
-    }
-
     /// Whether the voters have not all met yet, as at their first start.
     pub(crate) fn waits(&self) -> bool {
         self.hints.is_none() && !self.registers.is_founded()
     }
 
-    /// How many voters are needed.
-    fn need(&self) -> &'static str {
-        if self.registers.is_founded() {
-            "a majority of them must be there"
-        } else {
-            "the first time all of them must be there once, and later a majority"
-        }
-    }
-
     /// The way to the task of this node.
     pub(crate) const fn node(&self) -> &Node {
         &self.node
-    }
-
-    /// Who of the voters can be reached.
-    pub(super) async fn reach(&self) -> Option<Reach> {
-        self.node.reach().await
     }
 
     /// One short question.
@@ -170,24 +124,6 @@ impl Store {
             self.registers.beside()
         };
         async move { voters::carry_out(registers?, &ballot).await }
-    }
-
-    async fn unreachable(&self) -> Error {
-        let place = "the peers".to_owned();
-        let Some(reach) = self.node.reach().await else { return Error::Closed };
-        if reach.missing.is_empty() {
-            let problem = "all voters are there and did not answer in time: they may have just begun, try again";
-            return Error::Open { place, problem: problem.to_owned() };
-        }
-        let problem = format!(
-            "{} of {} voters answer, and {}: no answer from {}; are they running, is the secret the same, and does no \
-             firewall stand between?",
-            reach.up,
-            reach.voters,
-            self.need(),
-            reach.missing.join(", ")
-        );
-        Error::Open { place, problem }
     }
 
     /// Rings come from peers.

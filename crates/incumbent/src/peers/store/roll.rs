@@ -9,7 +9,8 @@ use std::time::Duration;
 use incumbent_protocol::identity::{CandidateId, ElectionName};
 use incumbent_protocol::roll::Peer;
 
-use super::{REACH_PATIENCE, Store};
+use super::Store;
+use super::reach::REACH_PATIENCE;
 use crate::error::Error;
 use crate::peers::message::{Line, Message};
 use crate::store::arbiter::Rolls;
