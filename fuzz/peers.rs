@@ -10,3 +10,5 @@ pub(crate) mod frame;
 pub(crate) mod hello;
 #[path = "../crates/incumbent/src/peers/secret.rs"]
 pub(crate) mod secret;
+#[path = "../crates/incumbent/src/peers/way.rs"]
+pub(crate) mod way;

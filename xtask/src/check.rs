@@ -18,6 +18,13 @@ pub(crate) const GATE: &[Step] = &[
         &["clippy", "--workspace", "--all-targets", "--all-features", "--", "-D", "warnings"],
     ),
     Step::cargo(
+        "fuzz",
+        "the fuzz targets build, which are outside of the workspace",
+        &["check", "--locked", "--manifest-path", "fuzz/Cargo.toml", "--no-default-features"],
+    )
+    // As `cargo fuzz` has it.
+    .with_variable("RUSTFLAGS", "--cfg fuzzing"),
+    Step::cargo(
         "doc",
         "the documentation builds without warnings",
         &["doc", "--workspace", "--no-deps", "--all-features"],

@@ -9,6 +9,7 @@
 //! | [`place`] | what a URL says |
 //! | [`address`], [`discovery`] | who the peers are and where |
 //! | [`secret`], [`channel`], [`frame`], [`hello`] | how two of them trust each other |
+//! | [`way`] | how a node picks leaders |
 //! | [`links`] | the connections to all of them |
 //! | [`message`] | what they say to each other |
 //! | [`node`], [`task`] | this process among its peers |
@@ -42,6 +43,7 @@ mod start;
 mod store;
 mod task;
 mod voters;
+pub(crate) mod way;
 
 pub use node::Reach;
 pub(crate) use node::{Node, Nomination, Part};

@@ -13,7 +13,9 @@ use crate::config::Config;
 use crate::contest::Protocol;
 use crate::error::Error;
 #[cfg(feature = "peers")]
-use crate::peers::place::{Place, Scheme};
+use crate::peers::place::Place;
+#[cfg(feature = "peers")]
+use crate::peers::way::Scheme;
 #[cfg(any(feature = "postgres", feature = "mysql"))]
 use crate::server::dialect::Dialect;
 

@@ -152,7 +152,7 @@ impl Assembly {
     }
 
     /// How many bytes wait for the rest of their message.
-    #[cfg(test)]
+    #[cfg(any(test, fuzzing))]
     pub(crate) const fn waiting(&self) -> usize {
         self.message.len()
     }

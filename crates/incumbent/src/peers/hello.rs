@@ -15,7 +15,7 @@ use tokio::io::{AsyncRead, AsyncWrite};
 
 use super::channel::{ChannelError, Receiver, Sender};
 use super::frame;
-use super::place::Way;
+use super::way::Way;
 
 /// The version of all messages between peers.
 pub(crate) const VERSION: u8 = 3;
@@ -150,7 +150,7 @@ impl fmt::Display for Hello {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::peers::place::Scheme;
+    use crate::peers::way::Scheme;
 
     fn hello(node: u128, life: u128) -> Hello {
         Hello::new(NodeId::given(node), Incarnation::from_random(life), "host-1", None)

@@ -18,8 +18,8 @@ use tokio::sync::{mpsc, oneshot};
 
 use super::message::{Key, Message, Value};
 use super::numbers::Numbers;
-use super::place::Way;
 use super::register::Replies;
+use super::way::Way;
 
 /// After this long a question is put again at the latest: some wait for an answer without an end, and
 /// what was dropped because much was to be said does not come by itself.

@@ -14,48 +14,16 @@ use std::time::Duration;
 
 use incumbent_protocol::caucus::Rejoin;
 use incumbent_protocol::node::NodeId;
-use serde::{Deserialize, Serialize};
 
 use super::address::{Peers, Seat};
 use super::discovery::resolve_all;
 use super::secret::Secret;
+use super::way::{Scheme, Way};
 use crate::error::Error;
 
 mod sitting;
 
 pub(super) use sitting::Sitting;
-
-/// How peers pick one of them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) enum Scheme {
-    Ring,
-    Bully,
-}
-
-impl Scheme {
-    /// As it stands in a URL.
-    pub(crate) const fn as_str(self) -> &'static str {
-        match self {
-            Scheme::Ring => "ring",
-            Scheme::Bully => "bully",
-        }
-    }
-}
-
-/// How a node comes to pick leaders. Those of one group do so in one way.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Way {
-    pub(crate) scheme: Scheme,
-    /// Whether whoever is picked needs the vote of a majority.
-    pub(crate) ratified: bool,
-}
-
-impl std::fmt::Display for Way {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let unratified = if self.ratified { "" } else { " without ratification" };
-        write!(f, "{}://{unratified}", self.scheme.as_str())
-    }
-}
 
 /// How it is found out that a node is gone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

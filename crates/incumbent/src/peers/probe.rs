@@ -11,9 +11,10 @@ use incumbent_protocol::rules::Timing;
 use tokio::time::timeout;
 
 use super::node::Acquaintance;
-use super::place::{Place, Way};
+use super::place::Place;
 use super::start::open;
 use super::store::Store;
+use super::way::Way;
 use crate::doctor::checkup::{Checkup, Identity};
 use crate::doctor::clocks;
 use crate::doctor::finding::Findings;

@@ -29,11 +29,12 @@ use super::links::{Limits, Links, Settings};
 use super::message::Message;
 use super::node::{Node, Word};
 use super::numbers::Numbers;
-use super::place::{Detection, Place, Scheme, Sitting};
+use super::place::{Detection, Place, Sitting};
 use super::register::Registers;
 use super::secret::Secret;
 use super::store::{Parts, Store};
 use super::task::{State, Task};
+use super::way::Scheme;
 use crate::error::Error;
 
 /// Longest message: as many elections as travel together, at their longest.

@@ -107,7 +107,7 @@ impl Place {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::peers::place::Scheme;
+    use crate::peers::way::Scheme;
 
     #[tokio::test(start_paused = true)]
     async fn a_seat_by_name_is_waited_for_while_whoever_has_it_is_ending() {

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::peers::hello::VERSION;
-use crate::peers::place::{Scheme, Way};
+use crate::peers::way::{Scheme, Way};
 
 #[tokio::test]
 async fn another_process_with_the_own_number_is_refused_and_reported_on_both_sides() {
