@@ -14,7 +14,7 @@ use crate::process;
 pub(crate) fn run(root: &Path, action: ChaosAction) -> anyhow::Result<()> {
     match action {
         ChaosAction::Run { rounds, seed } => {
-            let mut command = test(root, "chaos");
+            let mut command = test(root, "chaos", false);
             set(&mut command, &[("ROUNDS", rounds), ("SEED", seed)]);
             process::run(&mut command)
         }
@@ -23,8 +23,8 @@ pub(crate) fn run(root: &Path, action: ChaosAction) -> anyhow::Result<()> {
 }
 
 fn shake(root: &Path, peers: Peers) -> anyhow::Result<()> {
-    let Peers { nodes, voters, kills, stops, partitions, lease, seed, scheme } = peers;
-    let mut command = test(root, "peers_chaos");
+    let Peers { nodes, voters, kills, stops, partitions, lease, seed, scheme, release } = peers;
+    let mut command = test(root, "peers_chaos", release);
     // One after the other: each needs all of the machine.
     command.arg("--test-threads=1");
     let counts = [("NODES", nodes), ("VOTERS", voters), ("KILLS", kills), ("STOPS", stops)];
@@ -39,9 +39,10 @@ fn shake(root: &Path, peers: Peers) -> anyhow::Result<()> {
 }
 
 /// A test of real processes, which says what it did.
-fn test(root: &Path, name: &str) -> Command {
+fn test(root: &Path, name: &str, release: bool) -> Command {
     let mut command = process::cargo(root);
-    command.args(["test", "--package", "incumbent-cli", "--test", name, "--", "--nocapture"]);
+    command.args(["test", "--package", "incumbent-cli", "--test", name]);
+    command.args(release.then_some("--release")).args(["--", "--nocapture"]);
     command
 }
 

@@ -146,6 +146,9 @@ pub(crate) struct Peers {
     /// Only peers of this kind
     #[arg(long)]
     pub(crate) scheme: Option<Scheme>,
+    /// Processes of a release build: 25 that all vote are too many of a debug build for two cores
+    #[arg(long)]
+    pub(crate) release: bool,
 }
 
 /// How peers pick one of them.
