@@ -68,6 +68,23 @@ async fn a_beat_that_an_order_overruled_lets_the_order_through() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn whoever_comes_second_lets_the_faster_one_through() {
+    let scene = Scene::new();
+    // The faster one has the higher ballot, and the other one nearly the longest first pause.
+    let (mut fast, mut slow) = (scene.process(1 << 20), scene.process(999 << 1));
+    // It asks while the value of the faster one is on its way. If it asked again at once, it would be
+    // there before that value.
+    let second = async {
+        sleep(QUESTION + ANSWER + VALUE / 5).await;
+        claim(&mut slow, 2).await
+    };
+    let (first, second) = tokio::join!(claim(&mut fast, 1), second);
+    first.expect("it was overruled by one that came later");
+    let second = second.expect_err("two have the first term");
+    assert!(matches!(second, Error::Refused(_)), "{second}");
+}
+
+#[tokio::test(start_paused = true)]
 async fn what_a_bid_was_refused_for_is_what_the_next_look_shows() {
     let scene = Scene::new();
     let (mut leader, mut other) = (scene.process(7), scene.process(8));
