@@ -18,12 +18,18 @@ pub(crate) const GATE: &[Step] = &[
         &["clippy", "--workspace", "--all-targets", "--all-features", "--", "-D", "warnings"],
     ),
     Step::cargo(
+        "features",
+        "the library builds with its default features",
+        &["check", "--package", "incumbent"],
+    )
+    .with_variable("RUSTFLAGS", "-Dwarnings"),
+    Step::cargo(
         "fuzz",
         "the fuzz targets build, which are outside of the workspace",
         &["check", "--locked", "--manifest-path", "fuzz/Cargo.toml", "--no-default-features"],
     )
     // As `cargo fuzz` has it.
-    .with_variable("RUSTFLAGS", "--cfg fuzzing"),
+    .with_variable("RUSTFLAGS", "--cfg=fuzzing"),
     Step::cargo(
         "doc",
         "the documentation builds without warnings",
