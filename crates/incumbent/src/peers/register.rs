@@ -183,7 +183,9 @@ impl Registers {
                     }
                     Step::Overruled(by) => self.proposer.heard_of(by),
                     Step::Outdated(electorate) => {
-                        if !self.adopt(electorate)? {
+                        self.adopt(electorate)?;
+                        // Be it by this answer, or by what it said of another register.
+                        if proposal.electorate().number() >= self.electorate.number() {
                             continue;
                         }
                     }

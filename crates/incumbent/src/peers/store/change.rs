@@ -80,10 +80,13 @@ impl Store {
                 None => return Err(Error::Overtaken),
             }
         }
+        self.ended.extend(ended);
         // What is left as it is may have been half done. If every look showed one value, and every bid
         // another one, neither would be seen to stand still.
-        self.registers.complete(held.into_values().map(|(one, _)| one)).await?;
-        self.ended.extend(ended);
+        let kept = self.registers.complete(held.into_values().map(|(one, _)| one)).await?;
+        if kept == Fate::Doubtful && plans.is_empty() {
+            return Err(Error::Overtaken);
+        }
         Ok(decided)
     }
 

@@ -9,6 +9,7 @@ use std::time::Duration;
 use incumbent_protocol::identity::{CandidateId, Incarnation};
 use incumbent_protocol::lease::order::{Order, Papers};
 use incumbent_protocol::lease::request::{Bid, Claim};
+use incumbent_protocol::node::NodeId;
 use incumbent_protocol::rules::{Expiry, Rules};
 use tokio::time::{sleep, timeout};
 
@@ -102,24 +103,76 @@ async fn what_a_bid_was_refused_for_is_what_the_next_look_shows() {
     assert_eq!(seen, refused);
 }
 
+#[tokio::test(start_paused = true)]
+async fn a_beat_of_several_elections_goes_on_when_others_vote() {
+    let scene = Scene::new();
+    let mut leader = scene.process(7);
+    let names = [election(), "shipping".parse().expect("a name")];
+    let mut held = Vec::new();
+    for name in &names {
+        let Claim { candidate, term, .. } = claim_in(&mut leader, name, 1).await.expect("a term");
+        held.push((name, Holding { candidate, term }));
+    }
+    let before = leader.registers.electorate().clone();
+    let next = before.without(NodeId::given(3)).expect("it votes").settle();
+    scene.keep(&[1, 2, 3], &next);
+    let beat: Vec<_> = held.iter().map(|(name, holding)| (*name, holding)).collect();
+    let renewed = timeout(LONG, leader.renew(&beat)).await;
+    let renewed = renewed.expect("it waits for those who voted before").expect("answers");
+    assert_eq!(renewed, names.map(|name| name.to_string()));
+    assert_eq!(leader.registers.electorate(), &next);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_refusal_beside_a_claim_is_what_the_next_look_shows_too() {
+    let scene = Scene::new();
+    let (mut leader, mut other) = (scene.process(7), scene.process(8));
+    let Claim { candidate, term, .. } = claim(&mut leader, 1).await.expect("a term");
+    let (refused, free) = (election(), "shipping".parse().expect("a name"));
+    let holding = Holding { candidate, term };
+    scene.cut(true);
+    let beat = [(&refused, &holding)];
+    timeout(LONG, leader.renew(&beat)).await.expect_err("one voter is no majority");
+    scene.cut(false);
+    let both = |mut found: Snapshots| {
+        let claim = bid(2).decide(&found.take(&free)).map_err(Error::Refused)?;
+        let plan = Plan::Claim { election: free.clone(), claim: Box::new(claim) };
+        Ok((vec![plan], found.take(&refused).mark()))
+    };
+    let told = other.write(&[&refused, &free], both).await.expect("answers");
+    let mut seen = other.read(Some(&[&refused, &free])).await.expect("answers");
+    assert_eq!(seen.take(&refused).mark(), told);
+    assert!(seen.take(&free).record.is_some(), "the claim beside it is chosen");
+}
+
 fn election() -> ElectionName {
     "billing".parse().expect("a name")
 }
 
-/// Begins the first term.
-async fn claim(store: &mut Store, incarnation: u128) -> Result<Claim, Error> {
+fn bid(incarnation: u128) -> Bid {
     let rules = Rules::new(Duration::from_secs(8), Duration::from_secs(1), Expiry::Observed);
     let name = "one".parse().expect("a name");
     let candidate = CandidateId::new(name, Incarnation::from_random(incarnation));
-    let rules = rules.expect("good rules");
-    let bid = Bid { candidate, rules, suspicion: None, newest: None };
-    let election = election();
+    Bid { candidate, rules: rules.expect("good rules"), suspicion: None, newest: None }
+}
+
+/// Begins the first term.
+async fn claim(store: &mut Store, incarnation: u128) -> Result<Claim, Error> {
+    claim_in(store, &election(), incarnation).await
+}
+
+async fn claim_in(
+    store: &mut Store,
+    election: &ElectionName,
+    incarnation: u128,
+) -> Result<Claim, Error> {
+    let bid = bid(incarnation);
     let decide = |mut found: Snapshots| {
-        let claim = bid.decide(&found.take(&election)).map_err(Error::Refused)?;
+        let claim = bid.decide(&found.take(election)).map_err(Error::Refused)?;
         let plan = Plan::Claim { election: election.clone(), claim: Box::new(claim.clone()) };
         Ok((vec![plan], claim))
     };
-    store.write(&[&election], decide).await
+    store.write(&[election], decide).await
 }
 
 /// Orders that nobody is to be elected.
