@@ -80,7 +80,7 @@ impl Driver {
             self.seats.values_mut().for_each(|seat| seat.fail(error));
         }
         if matches!(error, Error::Overtaken) {
-            // The store is well: two bid at once, and the next look shows who won.
+            // The store is well: two wrote at once, and the next look shows what came of it.
             return tracing::debug!(candidate, %error, "overtaken");
         }
         let waits = waits && error.retry() == Retry::Later;

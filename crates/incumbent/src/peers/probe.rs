@@ -128,7 +128,7 @@ async fn ways(findings: &mut Findings, store: &Store, place: &Place) {
         findings.refuse(
             "scheme",
             format!("{} of {} pick leaders otherwise: {said}", others.len(), others.len() + same.len()),
-            format!("give all processes of a group the same URL: those of {ours} do not talk to the others"),
+            format!("give all processes of a group the same URL, and all or none of them --unratified: those of {ours} do not talk to the others"),
         );
     } else if !same.is_empty() {
         findings.good("scheme", format!("all that can be reached pick leaders by {ours}"));
