@@ -143,8 +143,10 @@ struct Charge {
 
 impl Charge {
     /// Ends the command and everything that came of it, and says so if that can be said without
-    /// delay. The guard leaves the group first, so that somebody is left to say it; if it cannot
-    /// leave, it dies with the others, after them.
+    /// delay. The guard leaves the group first, so that it survives the signal to the group. It cannot
+    /// leave if the supervisor's group is outside of this PID namespace. Then it does not signal the
+    /// group, which would kill the guard and lose the command's exit code: on Linux `reap` kills
+    /// everything below the guard one by one, and elsewhere there are no such namespaces.
     async fn end(&mut self) {
         let group = getpgrp();
         let has_left = leave_group();
@@ -155,7 +157,7 @@ impl Charge {
         if self.reap().await {
             self.mourn().await;
         }
-        if !has_left {
+        if !has_left && !cfg!(target_os = "linux") {
             report(kill_current_process_group(Signal::KILL));
         }
     }

@@ -1,5 +1,7 @@
 //! What a command leaves behind ends with it, whichever group or session it went to.
 
+use std::io::Write;
+
 use rustix::process::Signal;
 
 use crate::troupe::{Troupe, is_alive, parent_of, send};
@@ -108,4 +110,25 @@ fn a_guard_that_was_adopted_by_the_first_process_still_ends_everything() {
     troupe.until("the command to end", || (!is_alive(command)).then_some(()));
     let said = troupe.read("ann.err");
     assert!(!said.contains("panicked"), "{said}");
+}
+
+#[test]
+fn the_exit_code_is_right_where_the_supervisors_group_is_outside_its_pid_namespace() {
+    let unshare = |words: &[&str]| {
+        let mut command = std::process::Command::new("unshare");
+        command.args(["--user", "--map-root-user", "--pid", "--fork", "--mount-proc"]).args(words);
+        command
+    };
+    if !unshare(&["true"]).output().is_ok_and(|output| output.status.success()) {
+        let _ = writeln!(std::io::stderr(), "skipped: PID namespaces are not available here");
+        return;
+    }
+    let troupe = troupe();
+    let url = format!("sqlite://{}", troupe.path("e.db").display());
+    // The daemon must be dead too, although no signal goes to the group. It holds standard output, so
+    // that the call returns only after its end.
+    let work = "(setsid sleep 600 &) ; sleep 600 & exit 3";
+    let words = [PROGRAM, "run", "--url", &url, "--", "sh", "-c", work];
+    let ended = unshare(&words).output().expect("unshare");
+    assert_eq!(ended.status.code(), Some(3), "{}", String::from_utf8_lossy(&ended.stderr));
 }
