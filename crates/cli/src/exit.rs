@@ -11,6 +11,7 @@ use incumbent_sim::history::HistoryError;
 
 use crate::flags::HealthUsage;
 use crate::order::OrderUsage;
+use crate::run::stage::Unfit;
 use crate::settings::SettingsError;
 
 /// The codes, as `--help` shows them.
@@ -75,6 +76,9 @@ impl Exit {
         let misused = error.is::<SettingsError>() || error.is::<OrderUsage>();
         if misused || error.is::<HealthUsage>() || error.is::<HistoryError>() {
             return Exit::Usage;
+        }
+        if let Some(unfit) = error.downcast_ref::<Unfit>() {
+            return unfit.exit();
         }
         match error.downcast_ref::<Error>() {
             Some(

@@ -53,6 +53,7 @@ pub(crate) async fn run(
 ) -> anyhow::Result<Exit> {
     field::names(&settings.election, args.slots)?;
     let health = args.health.checked()?;
+    stage::check(&args.command)?;
     let grace = settings.grace();
     let config = settings.config.clone().grace(grace);
     let mut signals = Signals::listen()?;

@@ -190,6 +190,32 @@ fn a_command_that_is_missing_or_cannot_be_run_says_so() {
 }
 
 #[test]
+fn a_command_that_is_missing_is_noticed_before_the_candidate_contends() {
+    let mut troupe = troupe();
+    troupe.join("ann");
+    let first = troupe.nth_start(1);
+    troupe.join_with("bob", &[], &["no-such-command-anywhere"]);
+    assert_eq!(troupe.code_of("bob"), 127);
+    assert!(!troupe.read("bob.err").contains("contending"), "{}", troupe.read("bob.err"));
+    assert!(is_alive(first.pid));
+}
+
+#[test]
+fn a_command_that_goes_missing_later_is_noticed_when_it_is_run() {
+    let mut troupe = troupe();
+    troupe.join("ann");
+    troupe.nth_start(1);
+    let work = troupe.path("work").display().to_string();
+    std::fs::copy("/bin/true", &work).expect("a copy");
+    troupe.join_with("bob", &[], &[&work]);
+    troupe.until("bob to contend", || troupe.read("bob.err").contains("contending").then_some(()));
+    std::fs::remove_file(&work).expect("removed");
+    troupe.signal("ann", Signal::TERM);
+    assert_eq!(troupe.code_of("bob"), 127);
+    assert!(troupe.read("bob.err").contains("cannot run"), "{}", troupe.read("bob.err"));
+}
+
+#[test]
 fn a_demoted_leader_stops_its_command_and_with_once_ends() {
     let mut troupe = troupe();
     let work = r#"echo "$INCUMBENT_NAME $INCUMBENT_TOKEN $$ 0" >> "$STARTS"; exec sleep 600"#;
