@@ -77,7 +77,9 @@ pub(crate) async fn run(
         Voice { printer, candidate, election, term: None }.say("unratified", text);
     }
     let mut quorum = Quorum::new(&backend, settings.unratified);
-    let supervisor = Supervisor { printer, args: &args, field: &field, me, grace, history };
+    let stop_timeout = settings.stop_timeout;
+    let supervisor =
+        Supervisor { printer, args: &args, field: &field, me, grace, stop_timeout, history };
     let result = supervisor.supervise(&mut signals, &mut lookout, &mut quorum).await;
     drop((field, lookout));
     backend.close().await;
@@ -108,6 +110,7 @@ struct Supervisor<'a> {
     field: &'a Field,
     me: &'a CandidateId,
     grace: Duration,
+    stop_timeout: Duration,
     history: Option<&'a Path>,
 }
 
@@ -173,8 +176,9 @@ impl Supervisor<'_> {
         let election = leadership.election().clone();
         let voice = self.voice(election.as_str(), Some(leadership.term().get()));
         voice.say("leading", &format!("leads {election}"));
-        let Supervisor { args, me, grace, history, .. } = *self;
-        let shift = Shift { voice, args, leadership: &leadership, slot, me, grace, history };
+        let Supervisor { args, me, grace, stop_timeout, history, .. } = *self;
+        let shift =
+            Shift { voice, args, leadership: &leadership, slot, me, grace, stop_timeout, history };
         let end = shift.work(signals).await;
         let next = next_term(&leadership);
         if let Err(error) = leadership.resign().await {

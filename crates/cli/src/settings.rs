@@ -47,8 +47,10 @@ pub(crate) struct Settings {
     of_peers: Option<Protocol>,
     /// How long work may take to end when its leader is asked to hand over.
     pub(crate) drain: Duration,
-    /// How long a command gets between TERM and KILL, if it was said.
+    /// How long a command gets between TERM and KILL when the leadership is lost, if it was said.
     grace: Option<Duration>,
+    /// How long a command gets between TERM and KILL while the lease is renewed.
+    pub(crate) stop_timeout: Duration,
     /// Where to serve metrics.
     pub(crate) metrics: Option<SocketAddr>,
     /// The folder of the default database, to be made before it is first used.
@@ -114,13 +116,19 @@ impl Settings {
             Command::Run(args) => args.grace.or(file.grace),
             _ => file.grace,
         };
+        let stop_timeout = match &flags.command {
+            Command::Run(args) => args.stop_timeout.or(file.stop_timeout),
+            _ => file.stop_timeout,
+        };
         let metrics = match &flags.command {
             Command::Run(args) => args.report.metrics.or(file.metrics),
             _ => None,
         };
         let history = shared.history.clone().or(file.history.take());
-        let policy = policy::merge(flags.policy.clone(), &mut file);
+        let mut policy = policy::merge(flags.policy.clone(), &mut file);
+        policy.drain = policy.drain.or(stop_timeout);
         let drain = policy.drain.unwrap_or(incumbent::DEFAULT_DRAIN);
+        let stop_timeout = stop_timeout.unwrap_or(incumbent::DEFAULT_DRAIN);
         let named = flags.rounds.protocol.map(|name| name.0).filter(|name| name.is_of_peers());
         // The demo has a store of its own, for which this URL has no say; so has a benchmark among
         // peers that nobody named.
@@ -154,6 +162,7 @@ impl Settings {
             of_peers,
             drain,
             grace,
+            stop_timeout,
             metrics,
             home,
         })
@@ -178,7 +187,7 @@ impl Settings {
         self.of_peers.is_some()
     }
 
-    /// How long a command gets between TERM and KILL. By rounds a beat takes half of a lease, and
+    /// How long a command gets between TERM and KILL when the leadership is lost. By rounds a beat takes half of a lease, and
     /// less is left for stopping.
     pub(crate) fn grace(&self) -> Duration {
         let usual = match self.protocol() {

@@ -149,7 +149,7 @@ fn on_term_the_command_ends_first_and_the_other_takes_over() {
 fn a_command_that_ignores_term_is_killed() {
     let mut troupe = troupe();
     let stubborn = r#"trap "" TERM; echo "x 1 $$ 0" >> "$STARTS"; while :; do sleep 0.05; done"#;
-    troupe.join_with("ann", &[], &["sh", "-c", stubborn]);
+    troupe.join_with("ann", &["--stop-timeout", "500ms"], &["sh", "-c", stubborn]);
     let first = troupe.nth_start(1);
     troupe.signal("ann", Signal::TERM);
     assert_eq!(troupe.code_of("ann"), 137);

@@ -14,10 +14,14 @@ use crate::span;
 /// What `run` takes.
 #[derive(Debug, Args)]
 pub(crate) struct RunArgs {
-    /// How long the command gets between TERM and KILL, taken from the end of the lease; a fifth of
-    /// the lease unless given, with rounds a tenth.
+    /// How long the command gets between TERM and KILL when the leadership is lost, taken from the end
+    /// of the lease; a fifth of the lease unless given, with rounds a tenth.
     #[arg(long, env = "INCUMBENT_GRACE", hide_env_values = true, value_name = "DURATION", value_parser = span::parse)]
     pub(crate) grace: Option<Duration>,
+    /// How long the command gets between TERM and KILL when this program is asked to stop and the lease
+    /// is renewed meanwhile; 10s unless given. Also what --drain is unless given.
+    #[arg(long, env = "INCUMBENT_STOP_TIMEOUT", hide_env_values = true, value_name = "DURATION", value_parser = span::parse)]
+    pub(crate) stop_timeout: Option<Duration>,
     /// What to do when the leadership is lost.
     #[arg(long, value_name = "WHAT", default_value = "contend")]
     pub(crate) on_loss: OnLoss,

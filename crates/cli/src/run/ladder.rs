@@ -59,10 +59,11 @@ impl Ladder {
         };
     }
 
-    /// Ask now, and be patient until then, as long as the lease goes on.
+    /// Ask now, and be patient until then, as long as the lease goes on. A second time can only
+    /// shorten it.
     pub(crate) fn drain(&mut self, until: u64) {
         self.is_abrupt = false;
-        self.drain = Some(until);
+        self.drain = Some(self.drain.map_or(until, |drain| drain.min(until)));
     }
 
     /// The next rung and its time.
@@ -74,7 +75,7 @@ impl Ladder {
                 (self.until.saturating_sub(self.grace), rung)
             }
             Some(asked_at) => {
-                let patience = asked_at.saturating_add(self.grace).max(self.drain.unwrap_or(0));
+                let patience = self.drain.unwrap_or(asked_at.saturating_add(self.grace));
                 (patience.min(self.until).saturating_sub(self.spare), Rung::Kill)
             }
         }
@@ -153,6 +154,15 @@ mod tests {
         assert_eq!(ladder.next(), (4_980, Rung::Kill), "then the drain");
         ladder.stop(200);
         assert_eq!(ladder.next(), (260, Rung::Kill), "a loss cuts it short");
+    }
+
+    #[test]
+    fn a_drain_may_be_shorter_than_the_grace_and_a_second_one_does_not_lengthen_it() {
+        let mut ladder = Ladder::new(1_000, GRACE);
+        ladder.drain(150);
+        ladder.drain(5_000);
+        assert_eq!(ladder.climb(100), Some(Rung::Term));
+        assert_eq!(ladder.next(), (130, Rung::Kill));
     }
 
     #[test]

@@ -31,6 +31,7 @@ pub(crate) struct Shift<'a> {
     pub(crate) slot: Option<usize>,
     pub(crate) me: &'a CandidateId,
     pub(crate) grace: Duration,
+    pub(crate) stop_timeout: Duration,
     pub(crate) history: Option<&'a Path>,
 }
 
@@ -118,16 +119,15 @@ impl Shift<'_> {
                 }
                 reason = leadership.lost(), if lost.is_none() => {
                     lost = Some(reason);
-                    limit = limit.min(self.grace_from_now());
+                    limit = limit.min(from_now(self.grace));
                     self.voice.say("losing", &format!("{reason}; stopping the command"));
                     ward.stop(self.args.on_loss);
                 }
                 handover = leadership.draining(), if !drains && !asked && lost.is_none() => {
                     drains = true;
                     self.voice.say("draining", &self.request(&handover));
-                    let until = lease_clock_nanos().saturating_add(nanos(handover.within));
-                    limit = limit.min(until);
-                    ward.drain(until);
+                    limit = limit.min(from_now(handover.within));
+                    ward.drain(limit);
                 }
                 // The guard should have done it by then. It may be stopped or starved.
                 () = pause_until(self.last_moment(until.min(limit))), if !killed => {
@@ -138,10 +138,14 @@ impl Shift<'_> {
                     if std::mem::replace(&mut asked, true) {
                         self.voice.say("stopping", "asked again: kills the command, then lets go");
                         ward.kill();
+                    } else if lost.is_none() {
+                        limit = limit.min(from_now(self.stop_timeout));
+                        let has = span::exact(self.stop_timeout);
+                        let text = format!("the command has {has} to stop, then lets go");
+                        self.voice.say("stopping", &text);
+                        ward.drain(limit);
                     } else {
-                        limit = limit.min(self.grace_from_now());
-                        self.voice.say("stopping", "stops the command, then lets go");
-                        ward.stop(OnLoss::Contend);
+                        self.voice.say("stopping", "does not contend again");
                     }
                 }
             }
@@ -177,16 +181,16 @@ impl Shift<'_> {
         }
     }
 
-    /// When a command that is asked to stop must have done so.
-    fn grace_from_now(&self) -> u64 {
-        lease_clock_nanos().saturating_add(nanos(self.grace))
-    }
-
     /// When the lease that was last heard of, or the grace, is all but over: half as long before its
     /// end as the guard kills.
     fn last_moment(&self, until: u64) -> u64 {
         until.saturating_sub(nanos(ladder::spare(self.grace) / 2))
     }
+}
+
+/// When a command that is asked to stop now must have done so.
+fn from_now(span: Duration) -> u64 {
+    lease_clock_nanos().saturating_add(nanos(span))
 }
 
 fn nanos(span: Duration) -> u64 {

@@ -15,7 +15,7 @@ use super::{SettingsError, folder};
 use crate::flags::{Label, label};
 use crate::span;
 
-const KNOWN: [&str; 26] = [
+const KNOWN: [&str; 27] = [
     "url",
     "election",
     "name",
@@ -24,6 +24,7 @@ const KNOWN: [&str; 26] = [
     "expiry",
     "history",
     "grace",
+    "stop_timeout",
     "protocol",
     "round_time",
     "round_limit",
@@ -55,6 +56,7 @@ pub(super) struct File {
     pub(super) expiry: Option<Expiry>,
     pub(super) history: Option<PathBuf>,
     pub(super) grace: Option<Duration>,
+    pub(super) stop_timeout: Option<Duration>,
     pub(super) protocol: Option<Protocol>,
     pub(super) round_time: Option<Duration>,
     pub(super) round_limit: Option<u32>,
@@ -130,6 +132,7 @@ fn parse(text: &str) -> Result<File, String> {
         expiry: expiry.transpose()?,
         history: text("history")?.map(|path| Path::new(&path).to_owned()),
         grace: span("grace")?,
+        stop_timeout: span("stop_timeout")?,
         protocol: protocol.transpose()?,
         round_time: span("round_time")?,
         round_limit: number(&table, "round_limit")?,
@@ -203,8 +206,8 @@ mod tests {
     #[test]
     fn every_known_key_is_read() {
         let text = KNOWN.map(|key| match key {
-            "lease" | "margin" | "grace" | "round_time" | "round_delta" | "round_cap"
-            | "preempt_after" | "hold_down" | "drain" => format!("{key} = \"2s\"\n"),
+            "lease" | "margin" | "grace" | "stop_timeout" | "round_time" | "round_delta"
+            | "round_cap" | "preempt_after" | "hold_down" | "drain" => format!("{key} = \"2s\"\n"),
             "priority" => "priority = -3\n".to_owned(),
             "prefer" => "prefer = \"zone=a,version=newest\"\n".to_owned(),
             "rolling" | "unratified" => format!("{key} = true\n"),
@@ -226,6 +229,7 @@ mod tests {
             expiry: Some(Expiry::Database),
             history: Some("x".into()),
             grace: two,
+            stop_timeout: two,
             protocol: Some(Protocol::Rounds),
             round_time: two,
             round_limit: Some(3),
@@ -254,7 +258,7 @@ mod tests {
         assert_eq!(
             error,
             "unknown key \"leese\"; the known ones are url, election, name, lease, margin, expiry, history, grace, \
-             protocol, round_time, round_limit, round_delta, round_cap, address, label, priority, prefer, preempt_after, \
+             stop_timeout, protocol, round_time, round_limit, round_delta, round_cap, address, label, priority, prefer, preempt_after, \
              hold_down, rolling, drain, metrics, secret_file, data, me, unratified"
         );
     }

@@ -176,3 +176,30 @@ fn preferences_that_do_not_fit_together_are_refused() {
     let ended = desk.ask(&["run", "--priority", "high", "--", "true"]);
     assert!(ended.code == 2 && ended.err.contains("--priority"), "{ended:?}");
 }
+
+#[test]
+fn the_time_to_stop_may_come_from_file_variable_or_flag() {
+    let desk = Desk::new();
+    let stop = |variable: Option<&str>, flags: &[&str]| {
+        let work = ["--", "sh", "-c", "echo begun; exec sleep 600"];
+        let mut command = desk.command(&[&["run"], flags, &work].concat());
+        command.env("INCUMBENT_URL", desk.url());
+        command.envs(variable.map(|span| ("INCUMBENT_STOP_TIMEOUT", span)));
+        let said = desk.path("said");
+        let mut run = Running::start_into(command, &said);
+        assert_eq!(run.line(), "begun");
+        run.terminate();
+        assert_eq!(run.code(), 143);
+        std::fs::read_to_string(said).expect("what it said")
+    };
+    let has = |span: &str| format!("the command has {span} to stop");
+    let said = stop(None, &[]);
+    assert!(said.contains(&has("10s")), "{said}");
+    desk.write(".config/incumbent.toml", "stop_timeout = \"20s\"\n");
+    let said = stop(None, &[]);
+    assert!(said.contains(&has("20s")), "{said}");
+    let said = stop(Some("30s"), &[]);
+    assert!(said.contains(&has("30s")), "{said}");
+    let said = stop(Some("30s"), &["--stop-timeout", "40s"]);
+    assert!(said.contains(&has("40s")), "{said}");
+}

@@ -163,7 +163,18 @@ pub(crate) struct Running {
 
 impl Running {
     pub(crate) fn start(mut command: Command) -> Running {
-        command.stdout(Stdio::piped()).stderr(Stdio::null());
+        command.stderr(Stdio::null());
+        Running::with_output(command)
+    }
+
+    /// The same, and what it says on standard error goes to this file.
+    pub(crate) fn start_into(mut command: Command, said: &Path) -> Running {
+        command.stderr(std::fs::File::create(said).expect("a file"));
+        Running::with_output(command)
+    }
+
+    fn with_output(mut command: Command) -> Running {
+        command.stdout(Stdio::piped());
         let mut child = command.spawn().expect("the program starts");
         let out = child.stdout.take().expect("output");
         let (told, lines) = channel();

@@ -160,7 +160,7 @@ fn an_unknown_key_in_the_file_is_named_with_the_known_ones() {
         2,
         &format!(
             "{}: unknown key \"leese\"; the known ones are url, election, name, lease, margin, expiry, history, grace, \
-             protocol, round_time, round_limit, round_delta, round_cap, address, label, priority, prefer, preempt_after, \
+             stop_timeout, protocol, round_time, round_limit, round_delta, round_cap, address, label, priority, prefer, preempt_after, \
              hold_down, rolling, drain, metrics, secret_file, data, me, unratified",
             file.display()
         ),

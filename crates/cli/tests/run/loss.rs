@@ -83,7 +83,8 @@ fn with_kill_a_guard_that_was_left_alone_does_not_ask_either() {
 #[test]
 fn with_kill_a_request_to_end_still_asks_the_command() {
     let mut troupe = patient();
-    troupe.join_with("ann", &["--on-loss", "kill"], &["sh", "-c", STUBBORN]);
+    let flags = ["--on-loss", "kill", "--stop-timeout", "2s"];
+    troupe.join_with("ann", &flags, &["sh", "-c", STUBBORN]);
     troupe.nth_start(1);
     troupe.signal("ann", Signal::TERM);
     assert_eq!(troupe.code_of("ann"), 137);
@@ -107,7 +108,8 @@ fn a_stopped_guard_does_not_outlive_its_supervisor() {
 #[test]
 fn a_stopped_guard_does_not_hold_up_a_request_to_end() {
     let mut troupe = troupe();
-    troupe.join("ann");
+    let work = r#"echo "$INCUMBENT_NAME $INCUMBENT_TOKEN $$ 0" >> "$STARTS"; exec sleep 600"#;
+    troupe.join_with("ann", &["--stop-timeout", "500ms"], &["sh", "-c", work]);
     let first = troupe.nth_start(1);
     send(parent_of(first.pid).expect("the guard"), Signal::STOP);
     troupe.signal("ann", Signal::TERM);
