@@ -59,6 +59,15 @@ const PROBE: &str = "
     INSERT INTO incumbent_meta (key, value) VALUES ('probe', '')
     ON CONFLICT (key) DO UPDATE SET value = excluded.value";
 
+/// Every commit is on disk before it returns, which takes a sync under the write lock. For what must
+/// survive a loss of power: terms, and what operators ordered.
+const DURABLE: &str = "PRAGMA synchronous = FULL";
+
+/// A commit returns without a sync. For beats: a loss of power that takes one back has ended every
+/// candidate too. A process that is stopped in the middle of a write keeps the write lock, and
+/// nobody can follow it: without the sync that takes microseconds.
+const HURRIED: &str = "PRAGMA synchronous = NORMAL";
+
 /// One database and the one connection that all elections of this process share.
 #[derive(Debug)]
 pub(crate) struct Store {
@@ -95,8 +104,8 @@ impl Store {
             .disable_statement_logging();
         if create {
             // Whoever only looks leaves the database as it is.
-            let synchronous = SqliteSynchronous::Full;
-            options = options.journal_mode(SqliteJournalMode::Wal).synchronous(synchronous);
+            options = options.journal_mode(SqliteJournalMode::Wal);
+            options = options.synchronous(SqliteSynchronous::Full);
         }
         // Many may open a new file at once, and nobody leads yet who could be late.
         let patient = options.clone().busy_timeout(OPEN_PATIENCE);
@@ -108,7 +117,9 @@ impl Store {
         // From here on a connection must not wait for longer than a round may take.
         let limit = format!("PRAGMA busy_timeout = {}", (timeout / 2).as_millis());
         sqlx::query(AssertSqlSafe(limit)).execute(&mut connection).await.map_err(trouble)?;
+        sqlx::query(HURRIED).execute(&mut connection).await.map_err(trouble)?;
         let options = options.create_if_missing(false).busy_timeout(timeout / 2);
+        let options = options.synchronous(SqliteSynchronous::Normal);
         let source = Source::Own { options: Box::new(options), idle: Some(connection) };
         let (file, lock) = (Some(file), SharedLock::default());
         Ok(Store { source, file, meta, me, lock, contends: create, statements: 0 })
@@ -157,8 +168,14 @@ impl Store {
     pub(crate) async fn round_trip(&mut self) -> Result<(Duration, Option<Duration>), Error> {
         let mut held = self.connect().await?;
         let asked = best_of_three("SELECT 1", held.get()).await;
-        let written =
-            if self.contends { Some(best_of_three(PROBE, held.get()).await) } else { None };
+        let written = if self.contends {
+            held.sync(DURABLE).await?;
+            let written = best_of_three(PROBE, held.get()).await;
+            held.sync(HURRIED).await?;
+            Some(written)
+        } else {
+            None
+        };
         let result = match (asked, written) {
             (Err(error), _) | (_, Some(Err(error @ Error::Open { .. }))) => Err(error),
             // A database that is locked or full now may be neither later: that is not for the start
@@ -280,6 +297,16 @@ impl Held {
         match self {
             Held::Own(connection) => connection,
             Held::Pool(connection) => connection,
+        }
+    }
+
+    /// Says whether the commits that follow are synced. A pool keeps its owner's settings.
+    async fn sync(&mut self, how: &'static str) -> Result<(), Error> {
+        match self {
+            Held::Own(connection) => {
+                sqlx::query(how).execute(connection).await.map(drop).map_err(trouble)
+            }
+            Held::Pool(_) => Ok(()),
         }
     }
 }
