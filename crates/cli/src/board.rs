@@ -3,7 +3,10 @@
 //! Assumes: it is opened before the store is, so that nothing goes uncounted.
 //! Promises: `/readyz` says at once whether this candidate contends or leads; `/livez` gives up only
 //! after several leases without contending, because a restart seldom mends a store. Neither depends
-//! on leading: a follower is as well as a leader. What the board does never delays a round.
+//! on leading: a follower is as well as a leader. What the board does never delays a round, and those
+//! who ask, or only connect, do not take the files that the candidate needs.
+
+mod door;
 
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -12,12 +15,14 @@ use std::time::{Duration, Instant};
 use anyhow::Context;
 use axum::Router;
 use axum::http::{StatusCode, header};
-use axum::response::IntoResponse;
+use axum::middleware::map_response;
+use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use incumbent::{Pulse, Standing};
 use metrics_exporter_prometheus::{PrometheusBuilder, PrometheusHandle};
 use tokio::net::TcpListener;
 
+use self::door::Door;
 use crate::run::lookout::Obstacle;
 
 /// Upper ends of what histograms tell apart, in seconds: from a local file to a lease of a minute.
@@ -67,7 +72,11 @@ impl Board {
         let pages = Router::new()
             .route("/metrics", get(async move || page(&metrics)))
             .route("/livez", get(async move || alive.live()))
-            .route("/readyz", get(async move || ready.ready()));
+            .route("/readyz", get(async move || ready.ready()))
+            // One answer for each connection: nobody holds one for the next time.
+            .layer(map_response(async |answer: Response| {
+                ([(header::CONNECTION, "close")], answer)
+            }));
         tokio::spawn(async move {
             loop {
                 watched.look();
@@ -76,7 +85,7 @@ impl Board {
             }
         });
         tokio::spawn(async move {
-            if let Err(error) = axum::serve(self.listener, pages).await {
+            if let Err(error) = axum::serve(Door::new(self.listener), pages).await {
                 tracing::warn!(%error, "metrics are not served any more");
             }
         });

@@ -13,6 +13,7 @@
 mod control;
 mod epitaph;
 mod field;
+mod files;
 pub(crate) mod guard;
 mod kin;
 mod ladder;
@@ -54,6 +55,7 @@ pub(crate) async fn run(
     field::names(&settings.election, args.slots)?;
     let health = args.health.checked()?;
     stage::check(&args.command)?;
+    files::raise();
     let grace = settings.grace();
     let config = settings.config.clone().grace(grace);
     let mut signals = Signals::listen()?;

@@ -187,8 +187,8 @@ impl Settings {
         self.of_peers.is_some()
     }
 
-    /// How long a command gets between TERM and KILL when the leadership is lost. By rounds a beat takes half of a lease, and
-    /// less is left for stopping.
+    /// How long a command gets between TERM and KILL when the leadership is lost. By rounds a beat
+    /// takes half of a lease, and less is left for stopping.
     pub(crate) fn grace(&self) -> Duration {
         let usual = match self.protocol() {
             Protocol::Rounds => self.rules.lease() / 10,

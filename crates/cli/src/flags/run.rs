@@ -97,6 +97,9 @@ pub(crate) struct GuardArgs {
     /// Kill the command at the end of the lease without asking it first.
     #[arg(long)]
     pub(crate) abrupt: bool,
+    /// How many files the command may have open.
+    #[arg(long, value_name = "N")]
+    pub(crate) open_files: Option<u64>,
     /// What to write into the history when the command is dead.
     #[arg(long, value_name = "JSON")]
     pub(crate) epitaph: Option<String>,
@@ -111,6 +114,9 @@ pub(crate) struct EnterArgs {
     /// The process that must outlive the command.
     #[arg(long)]
     pub(crate) guard: i32,
+    /// How many files the command may have open.
+    #[arg(long, value_name = "N")]
+    pub(crate) open_files: Option<u64>,
     /// The command and its arguments.
     #[arg(required = true, trailing_var_arg = true)]
     pub(crate) command: Vec<OsString>,

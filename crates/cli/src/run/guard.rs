@@ -7,7 +7,6 @@
 //! lease ends; at once if the supervisor dies. If the guard itself is killed, the kernel kills the
 //! command, and the supervisor kills the rest.
 
-use std::ffi::OsString;
 use std::os::unix::process::ExitStatusExt;
 use std::process::ExitStatus;
 use std::time::Duration;
@@ -76,7 +75,7 @@ pub(crate) async fn guard(args: GuardArgs) -> anyhow::Result<Exit> {
     }
     // Started from the main thread: the kernel binds the command's life to the thread that starts
     // it.
-    let child = stage(&args.command)?.spawn().context("cannot start the command")?;
+    let child = stage(&args)?.spawn().context("cannot start the command")?;
     let pid = child.id().and_then(|pid| Pid::from_raw(i32::try_from(pid).ok()?));
     let mut charge = Charge { child, epitaph };
     let (mut told, mut late) = (false, false);
@@ -229,10 +228,11 @@ pub(crate) fn code(status: ExitStatus) -> u8 {
 }
 
 /// This program once more, for the moment before it becomes the command.
-fn stage(words: &[OsString]) -> anyhow::Result<Command> {
+fn stage(args: &GuardArgs) -> anyhow::Result<Command> {
     let mut command = Command::new(own_program()?);
     command.arg("enter").arg("--guard").arg(getpid().as_raw_pid().to_string());
-    command.arg("--").args(words);
+    command.args(args.open_files.map(|files| format!("--open-files={files}")));
+    command.arg("--").args(&args.command);
     Ok(command)
 }
 

@@ -14,6 +14,7 @@ use rustix::fs::{Access, access};
 use rustix::io::Errno;
 use thiserror::Error;
 
+use super::files;
 use crate::exit::Exit;
 use crate::flags::EnterArgs;
 
@@ -78,6 +79,9 @@ pub(crate) fn enter(args: &EnterArgs) -> anyhow::Result<Exit> {
     let Some((program, arguments)) = args.command.split_first() else {
         return Ok(Exit::Usage);
     };
+    if args.open_files.is_some() {
+        files::set(args.open_files);
+    }
     let problem = Command::new(program).args(arguments).exec();
     Err(Unfit { program: program.clone(), problem }.into())
 }

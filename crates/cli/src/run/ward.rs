@@ -21,7 +21,7 @@ use tokio::task::JoinHandle;
 
 use super::control::{self, Passage, Speaker, Word};
 use super::epitaph::Epitaph;
-use super::{guard, kin};
+use super::{files, guard, kin};
 use crate::flags::OnLoss;
 
 /// How long a file system may take to take a last line.
@@ -59,7 +59,8 @@ impl Errand<'_> {
             .arg("guard")
             .args(["--control-fd", &passage.number().to_string()])
             .args(["--grace-ms", &self.grace.as_millis().to_string()])
-            .args(self.is_abrupt.then_some("--abrupt"));
+            .args(self.is_abrupt.then_some("--abrupt"))
+            .args(files::before().map(|files| format!("--open-files={files}")));
         if let Some(epitaph) = &self.epitaph {
             guard.args(["--epitaph", &epitaph.words()?]);
         }

@@ -197,6 +197,11 @@ impl Running {
         self.lines.recv_timeout(PATIENCE) == Err(std::sync::mpsc::RecvTimeoutError::Disconnected)
     }
 
+    /// The number of its process.
+    pub(crate) fn id(&self) -> u32 {
+        self.child.id()
+    }
+
     /// Asks it to stop.
     pub(crate) fn terminate(&self) {
         self.signal(Signal::TERM);
