@@ -38,6 +38,8 @@ fn register() -> BoxedStrategy<Happening> {
         4 => (any::<u8>(), 1..=2_u8).prop_map(|(who, key)| Happening::Write(who, key)),
         1 => (any::<u8>(), 1..=2_u8).prop_map(|(who, key)| Happening::Ask(who, key)),
         1 => (any::<u8>(), 1..=2_u8).prop_map(|(who, key)| Happening::Read(who, key)),
+        1 => (any::<u8>(), 0..=2_u8, 0..5_u8)
+            .prop_map(|(who, key, away)| Happening::Relay(who, key, away)),
         2 => (any::<u8>(), 0..5_u8).prop_map(|(who, away)| Happening::Finish(who, away)),
         40 => any::<u16>().prop_map(Happening::Deliver),
         4 => any::<u16>().prop_map(Happening::Double),
@@ -69,8 +71,8 @@ fn played(
     worlds: BoxedStrategy<Bounds>,
     length: usize,
     shrinks: bool,
-) -> Result<[usize; 3], String> {
-    let total = [Cell::new(0), Cell::new(0), Cell::new(0)];
+) -> Result<[usize; 4], String> {
+    let total = [const { Cell::new(0) }; 4];
     let schedules = (worlds, proptest::collection::vec(happening, 0..length));
     let result = runner(shrinks).run(&schedules, |((nodes, voters, writers), happenings)| {
         let mut world = World::new(nodes, voters, writers);
@@ -91,27 +93,29 @@ fn played(
     }
 }
 
-fn registers(shrinks: bool) -> Result<[usize; 3], String> {
+fn registers(shrinks: bool) -> Result<[usize; 4], String> {
     let worlds = (1..=5_u8, 1..=3_usize).prop_map(|(nodes, writers)| (nodes, nodes, writers));
     played(register(), worlds.boxed(), 300, shrinks)
 }
 
-fn amendments(shrinks: bool) -> Result<[usize; 3], String> {
+fn amendments(shrinks: bool) -> Result<[usize; 4], String> {
     let worlds = (1..=4_u8, 1..=3_usize).prop_map(|(voters, writers)| (4, voters, writers));
     played(amended(), worlds.boxed(), 500, shrinks)
 }
 
 #[test]
 fn a_register_is_one_chain_of_changes_and_can_be_written_in_peace() {
-    let [shortcuts, reads, _] = registers(true).unwrap_or_else(|wrong| panic!("{wrong}"));
+    let [shortcuts, reads, _, relays] = registers(true).unwrap_or_else(|wrong| panic!("{wrong}"));
     assert!(shortcuts > 1_000 && reads > 1_000, "{shortcuts} shortcuts, {reads} reads");
+    assert!(relays > 1_000, "{relays} relays");
 }
 
 #[test]
 fn registers_are_chains_of_changes_while_voters_come_and_go() {
-    let [shortcuts, reads, changes] = amendments(true).unwrap_or_else(|wrong| panic!("{wrong}"));
+    let [shortcuts, reads, changes, relays] =
+        amendments(true).unwrap_or_else(|wrong| panic!("{wrong}"));
     assert!(shortcuts > 100 && reads > 100, "{shortcuts} shortcuts, {reads} reads");
-    assert!(changes > 100, "{changes} changes of the voters");
+    assert!(changes > 100 && relays > 100, "{changes} changes of the voters, {relays} relays");
 }
 
 /// Tests of a build that can make mistakes.

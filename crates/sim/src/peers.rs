@@ -37,7 +37,7 @@ pub use story::{Algorithm, Story};
 pub use world::Run;
 
 /// Changes whenever the same seed may give another history.
-pub const VERSION: u32 = 3;
+pub const VERSION: u32 = 4;
 
 /// Why a world of peers could not begin. *Retry:* with another story.
 #[derive(Debug, Error)]

@@ -191,3 +191,20 @@ fn two_dozen_bullies_at_once_elect_one() {
     assert!(run.report.is_clean(), "{}", run.report);
     assert_eq!(run.tally.gained, 1);
 }
+
+/// Whichever two nodes lose each other: a leader that reaches a majority leads on.
+#[test]
+fn two_nodes_that_lose_each_other_depose_nobody() {
+    for algorithm in BOTH {
+        for (seed, (one, other)) in (0..).zip([(0, 1), (0, 2), (1, 2)].repeat(4)) {
+            let mut story = Story::plain(algorithm, seed, 3, 3 * MINUTE);
+            // So slow that there is no time for a second attempt at a renewal.
+            (story.setting.latency_most, story.setting.disk_most) = (SECOND / 25, SECOND / 10);
+            story.faults = vec![Fault { level: other, ..fault(200, Kind::CutPair, one, 1_200) }];
+            let run = told(&story);
+            assert!(run.report.is_clean(), "{algorithm}, seed {seed}: {}", run.report);
+            assert_eq!(run.tally.fired(Kind::CutPair), 1);
+            assert_eq!(run.tally.gained, 1, "{algorithm}, seed {seed}, {one} and {other}");
+        }
+    }
+}

@@ -51,6 +51,29 @@ fn a_leader_that_renews_by_shortcuts_against_bids() {
 }
 
 #[test]
+fn a_relay_beside_a_leader_that_renews_by_shortcuts_and_a_bid() {
+    let setup = Setup { election: true, relays: 1, ..Setup::new(3, &[2, 1]) };
+    explored(&setup, 85_010, &["a shortcut is taken", "a term follows a term"]);
+}
+
+#[test]
+fn a_relay_while_voters_come_and_go() {
+    let sights = ["a change of the voters is complete", "a writer learns of other voters"];
+    let changes = &[ADD_SECOND, REMOVE_FIRST];
+    let setup = Setup { nodes: 2, changes, learns: true, relays: 1, ..Setup::new(1, &[1, 1]) };
+    explored(&setup, 60_681, &sights);
+    let setup = Setup { changes: &[REMOVE_FIRST], relays: 1, ..Setup::new(3, &[1]) };
+    explored(&setup, 17_714, &sights);
+}
+
+#[test]
+fn a_relay_while_a_voter_comes() {
+    let sights = ["a change of the voters is complete", "a writer learns of other voters"];
+    let setup = Setup { nodes: 3, changes: &[ADD_THIRD], relays: 1, ..Setup::new(2, &[1]) };
+    explored(&setup, 7_777, &sights);
+}
+
+#[test]
 fn one_voter_becomes_two_becomes_another_one_while_two_write() {
     let changes = &[ADD_SECOND, REMOVE_FIRST];
     let setup = Setup { nodes: 2, changes, learns: true, retries: 1, ..Setup::new(1, &[1, 1]) };

@@ -6,6 +6,7 @@
 //! `tests/conformance`.
 
 mod cost;
+mod cut;
 mod failover;
 mod file;
 mod lines;

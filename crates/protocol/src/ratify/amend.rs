@@ -36,6 +36,11 @@
 //!    settles. Whoever finds an electorate in it that may not be chosen yet chooses it first, under
 //!    the electorate that it asked.
 //!
+//! 5. *A relay is no attempt.* A reader may ask for a value to be accepted again under its own
+//!    ballot ([`Reading::relay`](super::proposal::Reading::relay)), and under a later electorate than
+//!    the proposer's. Under a neighbour that is as good as under the same one, by 1. Any other one
+//!    rewrote the register since: by 3 a majority heeds higher ballots, and refuses it.
+//!
 //! A voter that was away during all of that knows old ballots only, all of them below those that
 //! registers were rewritten with: it does no harm when it is added again.
 

@@ -146,7 +146,8 @@ pub enum Sight<V> {
     Wait,
     /// A majority holds this.
     Known(Option<V>),
-    /// A change is under way: look again, or complete it by a proposal that changes nothing.
+    /// A change is under way: look again, [relay](Reading::relay) it, or complete it by a proposal
+    /// that changes nothing.
     Unclear,
     /// Another electorate votes by now.
     Outdated(Electorate),
@@ -185,6 +186,19 @@ impl<V: Clone> Reading<V> {
             }
         }
         if self.shown.len() < self.electorate.voters().len() { Sight::Wait } else { Sight::Unclear }
+    }
+
+    /// What to ask of all voters so that they become of one mind, and its ballot: to accept the newest
+    /// value that was shown. To a voter that is the proposer's own message, late or for the second
+    /// time; so it disturbs no proposer, and a voter that heeds a higher ballot refuses it. Nothing
+    /// can be taken from what they answer but by another read, and it is no reason for a
+    /// [shortcut](Proposer::shortcut): the next ballot belongs to the proposer.
+    pub fn relay(&self) -> Option<(Ballot, Ask<V>)> {
+        if !self.is_unclear() {
+            return None;
+        }
+        let newest = self.shown.values().flatten().max_by_key(|(ballot, _)| *ballot);
+        newest.map(|(ballot, value)| (*ballot, Ask::Accept(*ballot, value.clone())))
     }
 
     /// Whether nothing more than what was heard is needed to say that it is unclear: a majority

@@ -57,7 +57,8 @@ impl Value {
 
 struct Proposed {
     value: Value,
-    electorate: Electorate,
+    /// Those who were asked: by the proposer, and by others who relayed it.
+    electorates: Vec<Electorate>,
     by: BTreeSet<NodeId>,
     chosen: bool,
 }
@@ -84,24 +85,29 @@ impl Judge {
         }
         let new = || Proposed {
             value: value.clone(),
-            electorate: electorate.clone(),
+            electorates: Vec::new(),
             by: BTreeSet::new(),
             chosen: false,
         };
         let before = self.proposed.entry((key, ballot)).or_insert_with(new);
-        if before.value != *value || !before.electorate.is_same(electorate) {
+        if before.value != *value {
             let text = format!("two values for {ballot}: {:?} and {value:?}", before.value);
             self.wrong.get_or_insert(text);
+        }
+        if !before.electorates.iter().any(|before| before.is_same(electorate)) {
+            before.electorates.push(electorate.clone());
         }
     }
 
     /// A voter keeps that it accepted this.
     pub(super) fn accepts(&mut self, node: NodeId, key: Key, ballot: Ballot) {
         let Some(proposed) = self.proposed.get_mut(&(key, ballot)) else { return };
-        if proposed.electorate.has(node) {
-            proposed.by.insert(node);
-        }
-        if proposed.chosen || proposed.by.len() * 2 <= proposed.electorate.voters().len() {
+        proposed.by.insert(node);
+        let majority = |electorate: &Electorate| {
+            let voters = electorate.voters();
+            voters.intersection(&proposed.by).count() * 2 > voters.len()
+        };
+        if proposed.chosen || !proposed.electorates.iter().any(majority) {
             return;
         }
         proposed.chosen = true;

@@ -175,3 +175,56 @@ fn a_read_is_known_only_if_a_majority_shows_one_ballot() {
     assert_eq!(reading.clone().hear(C, Reply::Shown(None)), Sight::Unclear);
     assert_eq!(reading.hear(C, shown(high, 2)), Sight::Known(Some(2)));
 }
+
+#[test]
+fn a_relay_is_the_proposers_own_message_and_raises_no_ballot() {
+    let mut proposer: Proposer<u8, u8> = Proposer::new(by(1));
+    let mut voters = [A, B, C].map(|node| (node, Voter::new(node, abc())));
+    // The proposer writes twice and never reaches the third voter, which knows another value.
+    ask(&mut voters[2].1, Ask::Accept(Ballot::first(by(0)), 3));
+    proposer.heard_of(Ballot::first(by(0)));
+    let mut proposal = proposer.attempt(&abc());
+    for (node, voter) in &mut voters[..2] {
+        proposal.hear(*node, ask(voter, Ask::Heed(proposal.ballot())));
+    }
+    proposal.propose(5);
+    for (node, voter) in &mut voters[..2] {
+        proposal.hear(*node, ask(voter, Ask::Accept(proposal.ballot(), 5)));
+    }
+    proposer.chosen(1, &proposal, 5);
+    let mut reading = Reading::new(abc());
+    reading.hear(C, ask(&mut voters[2].1, Ask::Show));
+    assert_eq!(reading.relay(), None, "no majority showed anything yet");
+    reading.hear(B, ask(&mut voters[1].1, Ask::Show));
+    let relay = reading.relay();
+    assert_eq!(relay, Some((proposal.ballot(), Ask::Accept(proposal.ballot(), 5))));
+    let relay = relay.expect("it is unclear").1;
+    for (_, voter) in &mut voters[1..] {
+        assert_eq!(ask(voter, relay.clone()), Reply::Accepted);
+    }
+    reading.hear(C, ask(&mut voters[2].1, Ask::Show));
+    let sight = reading.hear(B, ask(&mut voters[1].1, Ask::Show));
+    assert_eq!(sight, Sight::Known(Some(5)));
+    // The proposer's next ballot is heeded everywhere, as if all had been its own doing.
+    let (shortcut, _) = proposer.shortcut(&1, &abc()).expect("it was the last");
+    for (_, voter) in &mut voters {
+        assert_eq!(ask(voter, Ask::Accept(shortcut.ballot(), 6)), Reply::Accepted);
+    }
+    // Once there is something newer, or somebody else is heeded, the relay comes too late.
+    for (_, voter) in &mut voters {
+        assert_eq!(ask(voter, relay.clone()), Reply::Overruled(shortcut.ballot().next()));
+    }
+}
+
+#[test]
+fn a_voter_that_heeds_a_higher_ballot_refuses_a_relay() {
+    let (low, high) = ballots();
+    let mut reading = Reading::new(abc());
+    reading.hear(A, Reply::Shown(Some((low, 7))));
+    reading.hear(B, Reply::Shown(None));
+    let (_, relay) = reading.relay().expect("it is unclear");
+    let mut voter = Voter::new(B, abc());
+    assert_eq!(ask(&mut voter, Ask::Heed(high)), Reply::Shown(None));
+    assert_eq!(ask(&mut voter, relay), Reply::Overruled(high));
+    assert_eq!(ask(&mut voter, Ask::Show), Reply::Shown(None));
+}

@@ -24,6 +24,8 @@ pub(super) enum Happening {
     Ask(u8, Key),
     /// A writer begins to read.
     Read(u8, Key),
+    /// A writer looks at all voters at once, except at one node, and relays the newest value.
+    Relay(u8, Key, u8),
     /// Somebody's letters, and the answers to them, all arrive at once, except at one node.
     Finish(u8, u8),
     /// A letter arrives.
@@ -109,8 +111,9 @@ pub(super) struct World {
     drawn: u64,
     /// What is right and wrong.
     pub(super) judge: Judge,
-    /// How often a shortcut was taken, a read came to an end, and the voters were changed.
-    pub(super) seen: [usize; 3],
+    /// How often a shortcut was taken, a read came to an end, the voters were changed, and something
+    /// was relayed.
+    pub(super) seen: [usize; 4],
 }
 
 impl World {
@@ -126,7 +129,7 @@ impl World {
             letters: Vec::new(),
             drawn: 0,
             judge: Judge::default(),
-            seen: [0; 3],
+            seen: [0; 4],
         };
         for number in 0..nodes {
             let voter = Voter::new(id(number), first.clone());
@@ -184,6 +187,9 @@ impl World {
             Happening::Write(number, key) => self.write(writer(number, self), key, true),
             Happening::Ask(number, key) => self.write(writer(number, self), key, false),
             Happening::Read(number, key) => self.read(writer(number, self), key),
+            Happening::Relay(number, key, away) => {
+                self.relay(writer(number, self), key, NodeId::given(away.into()));
+            }
             Happening::Finish(who, away) => self.finish(who, NodeId::given(away.into())),
             Happening::Deliver(at) => drop(self.take(at).map(|letter| self.deliver(letter))),
             Happening::Double(at) => drop(self.take(at).map(|letter| {
@@ -289,6 +295,22 @@ impl World {
         let read = Read { reading: Reading::new(under.clone()), least: self.judge.newest(key) };
         self.writers[at].reads.insert(serial, read);
         self.send(Who::Writer(at), serial, &under, &Question::Ask(key, Ask::Show));
+    }
+
+    fn relay(&mut self, at: usize, key: Key, away: NodeId) {
+        let under = self.writers[at].electorate.clone();
+        let mut reading = Reading::new(under.clone());
+        for &node in under.voters().iter().filter(|node| **node != away) {
+            let shown = self.handle(node, &under, Question::Ask(key, Ask::Show), true);
+            if let Some(Answer::Reply(reply)) = shown {
+                reading.hear(node, reply);
+            }
+        }
+        if let Some((_, ask)) = reading.relay() {
+            self.seen[3] += 1;
+            let serial = self.draw();
+            self.send(Who::Writer(at), serial, &under, &Question::Ask(key, ask));
+        }
     }
 
     /// Begins a change of the voters by somebody who knows of this electorate.

@@ -26,7 +26,7 @@ use incumbent_protocol::outcome::Outcome;
 use incumbent_protocol::ratify::amend::{Amendment, Change};
 use incumbent_protocol::ratify::electorate::Lineage;
 use incumbent_protocol::ratify::proposal::{Proposer, Reading};
-use incumbent_protocol::ratify::{Electorate, Proposal};
+use incumbent_protocol::ratify::{Ballot, Electorate, Proposal};
 use incumbent_protocol::time::{StoreTime, Time};
 
 use super::words::{Key, Message, Value};
@@ -99,6 +99,8 @@ struct Errand {
     deadline: Time,
     stage: Stage,
     question: Option<Question>,
+    /// What a read relayed last.
+    relayed: Option<Ballot>,
 }
 
 /// A question that is put to several nodes, again and again to those that do not answer.
@@ -191,7 +193,7 @@ impl Clerk {
     /// Sets out on an errand. It must not be on one.
     pub(super) fn begin(&mut self, now: Clocks, deadline: Time, task: Task) {
         let stage = Stage::Aside { until: now.local, aim: None };
-        self.errand = Some(Errand { task, deadline, stage, question: None });
+        self.errand = Some(Errand { task, deadline, stage, question: None, relayed: None });
         self.set_out(now);
     }
 
@@ -215,9 +217,9 @@ impl Clerk {
             return;
         }
         match &mut errand.stage {
-            Stage::Looking { looks, until: Some(until), .. } if *until <= now.local => {
-                let looks = *looks + 1;
-                return self.look(now, looks);
+            Stage::Looking { reading, looks, until: Some(until) } if *until <= now.local => {
+                let (looks, relay) = (*looks + 1, reading.relay());
+                return self.look_again(now, looks, relay);
             }
             Stage::Aside { until, aim } if *until <= now.local => {
                 let aim = aim.take();

@@ -2,7 +2,9 @@
 //!
 //! Assumes: nothing.
 //! Promises: what is read was chosen, and nothing older than what was chosen when the read began. A
-//! change that was left half done is completed, after whoever is at it had time to do so.
+//! change that was left half done is completed, after whoever is at it had time to do so. While a
+//! proposer makes progress a read raises no ballot: a follower that the leader cannot reach passes
+//! the leader's values on to the voters that it reaches, and the leader goes on by shortcuts.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -10,7 +12,7 @@ use std::time::Duration;
 use incumbent_protocol::node::NodeId;
 use incumbent_protocol::ratify::proposal::{Reading, Sight};
 use incumbent_protocol::ratify::voter::Inventory;
-use incumbent_protocol::ratify::{Ask, Reply};
+use incumbent_protocol::ratify::{Ask, Ballot, Reply};
 use incumbent_protocol::time::StoreTime;
 
 use super::clocks::Clocks;
@@ -32,16 +34,33 @@ impl Registers {
         keys: &[Key],
     ) -> Result<(Vec<Option<Value>>, StoreTime), Error> {
         self.found().await?;
+        let mut relays = Vec::new();
+        let mut relayed: BTreeMap<Key, Ballot> = BTreeMap::new();
         loop {
             let mut unclear = Vec::new();
             for look in 0..LOOKS {
-                match self.look(keys, PATIENCE * 2u32.pow(look)).await? {
+                let (relays, patience) = (std::mem::take(&mut relays), PATIENCE * 2u32.pow(look));
+                match self.look(keys, relays, patience).await? {
                     Seen::All(found, now) => return Ok((found, now)),
                     Seen::Unclear(keys) => unclear = keys,
                 }
             }
-            // Somebody left a change half done: complete it, by proposing what is there.
-            let (heeded, _) = self.heed(&unclear).await?;
+            // What is new is relayed first.
+            let mut stuck = Vec::new();
+            for (key, relay) in unclear {
+                match relay {
+                    Some((ballot, ask)) if relayed.insert(key.clone(), ballot) != Some(ballot) => {
+                        relays.push((key, ask));
+                    }
+                    _ => stuck.push(key),
+                }
+            }
+            if stuck.is_empty() {
+                continue;
+            }
+            // That did not help, and nothing newer came: somebody left a change half done.
+            // Complete it, by proposing what is there.
+            let (heeded, _) = self.heed(&stuck).await?;
             if self.complete(heeded).await? == Fate::Doubtful {
                 self.step_aside().await;
             }
@@ -62,10 +81,16 @@ impl Registers {
         Ok(if fates.contains(&Fate::Doubtful) { Fate::Doubtful } else { Fate::Chosen })
     }
 
-    /// One look, that waits so long for voters to be of one mind.
-    async fn look(&mut self, keys: &[Key], patience: Duration) -> Result<Seen, Error> {
-        let asks: Vec<_> = keys.iter().map(|key| (key.clone(), Ask::Show)).collect();
-        let mut inbox = self.put(asks);
+    /// One look, that waits so long for voters to be of one mind, after it relayed this.
+    async fn look(
+        &mut self,
+        keys: &[Key],
+        relays: Vec<(Key, Ask<Value>)>,
+        patience: Duration,
+    ) -> Result<Seen, Error> {
+        let relayed = relays.len();
+        let shows = keys.iter().map(|key| (key.clone(), Ask::Show));
+        let mut inbox = self.put(relays.into_iter().chain(shows).collect());
         let mut readings = vec![Reading::new(self.electorate.clone()); keys.len()];
         let mut known: Vec<Option<Option<Value>>> = vec![None; keys.len()];
         let mut clocks = Clocks::default();
@@ -75,7 +100,7 @@ impl Registers {
             let answer = if doubtful {
                 match tokio::time::timeout(patience, inbox.replies()).await {
                     Ok(answer) => answer,
-                    Err(_) => return Ok(Seen::unclear(keys, &known)),
+                    Err(_) => return Ok(Seen::unclear(keys, &known, &readings)),
                 }
             } else {
                 inbox.replies().await
@@ -83,7 +108,7 @@ impl Registers {
             let (from, now, replies) = answer;
             clocks.hear(from, now);
             let mut outdated = None;
-            for (at, reply) in replies.into_iter().enumerate().take(keys.len()) {
+            for (at, reply) in replies.into_iter().skip(relayed).take(keys.len()).enumerate() {
                 if let Reply::Shown(Some((ballot, _))) = &reply {
                     // So that what it proposes later is not overruled at once.
                     self.proposer.heard_of(*ballot);
@@ -97,7 +122,7 @@ impl Registers {
             if let Some(electorate) = outdated
                 && self.adopt(electorate)?
             {
-                return Ok(Seen::unclear(keys, &known));
+                return Ok(Seen::unclear(keys, &known, &readings));
             }
             if known.iter().all(Option::is_some) {
                 let now = self.set(&clocks);
@@ -132,16 +157,19 @@ impl Registers {
     }
 }
 
+/// What to ask of all voters, and its ballot.
+type Relay = (Ballot, Ask<Value>);
+
 /// What a look showed.
 enum Seen {
     All(Vec<Option<Value>>, StoreTime),
-    /// Of these registers it is not known.
-    Unclear(Vec<Key>),
+    /// Of these registers it is not known. What could be relayed of each.
+    Unclear(Vec<(Key, Option<Relay>)>),
 }
 
 impl Seen {
-    fn unclear<T>(keys: &[Key], known: &[Option<T>]) -> Seen {
-        let open = keys.iter().zip(known).filter(|(_, known)| known.is_none());
-        Seen::Unclear(open.map(|(key, _)| key.clone()).collect())
+    fn unclear<T>(keys: &[Key], known: &[Option<T>], readings: &[Reading<Value>]) -> Seen {
+        let open = keys.iter().zip(readings).zip(known).filter(|(_, known)| known.is_none());
+        Seen::Unclear(open.map(|((key, reading), _)| (key.clone(), reading.relay())).collect())
     }
 }

@@ -104,6 +104,27 @@ async fn what_a_bid_was_refused_for_is_what_the_next_look_shows() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_follower_that_the_leader_cannot_reach_does_not_hold_up_renewals() {
+    let scene = Scene::new();
+    let mut leader = scene.process_reaching(7, &[1, 2]);
+    let mut follower = scene.process_reaching(1_000_003, &[2, 3]);
+    let Claim { candidate, term, .. } = claim(&mut leader, 1).await.expect("a term");
+    let (election, holding) = (election(), Holding { candidate, term });
+    let beat = [(&election, &holding)];
+    let mut last = None;
+    for _ in 0..20 {
+        let before = leader.statements();
+        let renewed = timeout(LONG, leader.renew(&beat)).await.expect("in time").expect("answers");
+        assert_eq!(renewed, [election.to_string()]);
+        assert_eq!(leader.statements() - before, 1, "the follower's look raised the ballot");
+        let look = timeout(LONG, follower.read(Some(&[&election]))).await.expect("in time");
+        let mark = look.expect("answers").take(&election).mark();
+        assert!(mark != last, "the follower does not see that the leader lives");
+        last = mark;
+    }
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_beat_of_several_elections_goes_on_when_others_vote() {
     let scene = Scene::new();
     let mut leader = scene.process(7);

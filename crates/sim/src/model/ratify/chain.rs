@@ -66,13 +66,17 @@ fn pages_follow(a: &Page, b: &Page) -> bool {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Proposed {
     value: Value,
-    under: Electorate,
+    /// Those who were asked: by the proposer, and by others who relayed it.
+    under: Vec<Electorate>,
     by: BTreeSet<NodeId>,
 }
 
 impl Proposed {
     fn is_chosen(&self) -> bool {
-        self.by.len() * 2 > self.under.voters().len()
+        self.under.iter().any(|under| {
+            let voters = under.voters();
+            voters.intersection(&self.by).count() * 2 > voters.len()
+        })
     }
 }
 
@@ -87,10 +91,13 @@ pub struct Chain {
 impl Chain {
     /// A value goes out.
     pub(super) fn propose(&mut self, key: Key, ballot: Ballot, value: &Value, under: &Electorate) {
-        let new = || Proposed { value: value.clone(), under: under.clone(), by: BTreeSet::new() };
+        let new = || Proposed { value: value.clone(), under: Vec::new(), by: BTreeSet::new() };
         let before = self.proposed.entry((key, ballot)).or_insert_with(new);
         if before.value != *value {
             self.broken = Some("two values for one ballot");
+        }
+        if !before.under.iter().any(|before| before.is_same(under)) {
+            before.under.push(under.clone());
         }
     }
 

@@ -32,6 +32,8 @@ pub struct Setup {
     pub in_turn: bool,
     /// How often whoever changes the voters may begin anew after it was overruled.
     pub retries: u8,
+    /// How often a writer may relay what a voter accepted.
+    pub relays: u8,
     /// How many answers may be lost. Questions may always be.
     pub losses: u8,
     /// How often voters crash.
@@ -52,6 +54,7 @@ impl Setup {
             changes: &[],
             in_turn: true,
             retries: 0,
+            relays: 0,
             losses: 0,
             crashes: 0,
             election: false,

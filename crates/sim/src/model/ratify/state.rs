@@ -89,6 +89,7 @@ pub struct State {
     pub(super) retries: u8,
     pub(super) crashes: u8,
     pub(super) losses: u8,
+    pub(super) relays: u8,
     /// What was proposed and chosen.
     pub chain: Chain,
 }
@@ -118,6 +119,7 @@ impl State {
             retries: setup.retries,
             crashes: setup.crashes,
             losses: setup.losses,
+            relays: setup.relays,
             chain: Chain::default(),
         }
     }

@@ -16,6 +16,8 @@ pub enum Step {
     Write(u8),
     /// A writer is told by others who votes by now.
     Learn(u8),
+    /// A writer relays what a voter accepted.
+    Relay(u8, u8),
     /// Somebody begins to change the voters.
     Amend(u8),
     /// A question arrives: which one of those that were sent, and where. It is answered.
@@ -39,6 +41,9 @@ impl State {
                 if setup.learns {
                     steps.push(Step::Learn(small(at)));
                 }
+            }
+            if self.relays > 0 {
+                steps.extend((0..setup.nodes).map(|place| Step::Relay(small(at), place)));
             }
         }
         for (at, amender) in self.amenders.iter().enumerate() {
@@ -71,6 +76,7 @@ impl State {
         match step {
             Step::Write(at) => next.write(at, setup),
             Step::Learn(at) => next.learn(at),
+            Step::Relay(at, place) => next.relay(at, place)?,
             Step::Amend(at) => next.amend(at, setup),
             Step::Reach(which, place) => {
                 let Asked { who, serial, .. } = next.asked[usize::from(which)];

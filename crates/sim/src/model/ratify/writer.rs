@@ -10,7 +10,7 @@ use incumbent_protocol::lease::row::Record;
 use incumbent_protocol::node::NodeId;
 use incumbent_protocol::observation::{Mark, Observation, View};
 use incumbent_protocol::ratify::amend::{Charter as _, Question};
-use incumbent_protocol::ratify::{Proposal, Reply, Step};
+use incumbent_protocol::ratify::{Ask, Proposal, Reply, Step};
 use incumbent_protocol::time::{HeardAt, StoreTime, Time};
 
 use super::chain::{Key, Value};
@@ -50,6 +50,22 @@ impl State {
         {
             writer.electorate = newest.clone();
         }
+    }
+
+    /// Whether a majority showed older values first only says when it is done, and it may be done
+    /// always. What is answered is no news to the writer.
+    pub(super) fn relay(&mut self, at: u8, place: u8) -> Option<()> {
+        let seat = &self.seats[usize::from(place)];
+        let slot = seat.voter.slots().find(|(key, _)| **key == REGISTER)?.1;
+        let (ballot, value) = slot.accepted.clone()?;
+        self.relays -= 1;
+        let writer = &mut self.writers[usize::from(at)];
+        writer.serial += 1;
+        let (serial, under) = (writer.serial, writer.electorate.clone());
+        let (question, to) =
+            (Question::Ask(REGISTER, Ask::Accept(ballot, value)), under.voters().clone());
+        self.ask(Asked { who: Who::Writer(at), serial, to, under, question });
+        Some(())
     }
 
     fn send(&mut self, at: u8, serial: u64, attempt: Attempt) {

@@ -11,7 +11,7 @@ use incumbent_protocol::lease::request::{Denied, Done, Refusal, Request};
 use incumbent_protocol::outcome::Outcome;
 use incumbent_protocol::ratify::amend::Amendment;
 use incumbent_protocol::ratify::proposal::Reading;
-use incumbent_protocol::ratify::{Ask, Electorate, Proposal};
+use incumbent_protocol::ratify::{Ask, Ballot, Electorate, Proposal};
 
 use super::{Aim, Clerk, Clocks, FOUNDED, Finished, Stage, Task};
 use crate::peers::words::{Key, Value};
@@ -59,6 +59,25 @@ impl Clerk {
         let reading = Reading::new(Electorate::clone(&self.electorate));
         self.enter(Stage::Looking { reading, looks, until: None });
         self.put(now, Key::Election, Ask::Show);
+    }
+
+    /// The voters are not of one mind: what is new is relayed, before a ballot is raised.
+    pub(super) fn look_again(
+        &mut self,
+        now: Clocks,
+        looks: u32,
+        relay: Option<(Ballot, Ask<Value>)>,
+    ) {
+        let Some(errand) = &mut self.errand else { return };
+        match relay {
+            Some((ballot, ask)) if looks >= LOOKS && errand.relayed != Some(ballot) => {
+                errand.relayed = Some(ballot);
+                self.put(now, Key::Election, ask);
+                // On the same link, so that what is shown comes after it.
+                self.look(now, 0);
+            }
+            _ => self.look(now, looks),
+        }
     }
 
     pub(super) fn heed(&mut self, now: Clocks, aim: Aim) {

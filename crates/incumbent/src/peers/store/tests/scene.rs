@@ -76,8 +76,14 @@ impl Scene {
 
     /// A process that reaches all of them. Its pauses depend on the number.
     pub(super) fn process(&self, incarnation: u128) -> Store {
+        self.process_reaching(incarnation, &[1, 2, 3])
+    }
+
+    /// A process that reaches these voters only.
+    pub(super) fn process_reaching(&self, incarnation: u128, reached: &[u128]) -> Store {
         let (say, words) = mpsc::unbounded_channel();
-        tokio::spawn(carry(words, Arc::clone(&self.voters), Arc::clone(&self.cut)));
+        let reached: Vec<NodeId> = reached.iter().copied().map(NodeId::given).collect();
+        tokio::spawn(carry(words, Arc::clone(&self.voters), Arc::clone(&self.cut), reached));
         let (node, me) =
             (Node::new(say, Numbers::default()), Incarnation::from_random(incarnation));
         let registers = Registers::new(node.clone(), self.electorate.clone(), BTreeMap::new(), me);
@@ -99,11 +105,18 @@ fn lineages(disks: [u128; 3]) -> BTreeMap<NodeId, Lineage> {
 
 /// Carries questions to the voters, and back what they answer. Nothing else is lost on the way than
 /// the values that are cut off.
-async fn carry(mut words: mpsc::UnboundedReceiver<Word>, voters: Voters, cut: Arc<AtomicBool>) {
+async fn carry(
+    mut words: mpsc::UnboundedReceiver<Word>,
+    voters: Voters,
+    cut: Arc<AtomicBool>,
+    reached: Vec<NodeId>,
+) {
     while let Some(word) = words.recv().await {
         let Word::Question { to, message, answers, .. } = word else { continue };
         let (first, cut) = (NodeId::given(1), cut.load(Ordering::Relaxed));
-        let lost = |node: &NodeId| cut && *node != first && way(&message) == VALUE;
+        let lost = |node: &NodeId| {
+            !reached.contains(node) || (cut && *node != first && way(&message) == VALUE)
+        };
         for node in to.into_iter().filter(|node| !lost(node)) {
             let (message, answers) = (message.clone(), answers.clone());
             let voters = Arc::clone(&voters);
