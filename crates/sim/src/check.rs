@@ -76,11 +76,14 @@ pub struct Conditions {
     /// Whether all clocks ran within the margin of each other. If not, only tokens are promised:
     /// leases, the end of work and the order in which terms are heard of are not judged.
     pub even_clocks: bool,
+    /// Whether every pause, continuation and kill of a process is marked at its instant, as
+    /// simulators do. If not, a process that falls silent may be dead.
+    pub marked: bool,
 }
 
 impl Default for Conditions {
     fn default() -> Self {
-        Conditions { even_clocks: true }
+        Conditions { even_clocks: true, marked: false }
     }
 }
 
@@ -108,6 +111,7 @@ impl Judge {
     pub fn new(conditions: Conditions) -> Self {
         Judge {
             conditions,
+            work_stops_in_time: WorkStopsInTime::new(conditions.marked),
             token_growth: TokenGrowth::new(conditions.even_clocks),
             ..Judge::default()
         }

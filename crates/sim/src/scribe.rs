@@ -41,7 +41,7 @@ impl Scribe {
     pub(crate) fn new(even_clocks: bool, keep: Keep) -> Self {
         let name = CandidateName::new(WORLD).ok();
         let mut scribe = Scribe {
-            judge: Judge::new(Conditions { even_clocks }),
+            judge: Judge::new(Conditions { even_clocks, marked: true }),
             keep,
             history: String::new(),
             trace: String::new(),

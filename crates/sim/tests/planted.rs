@@ -78,7 +78,7 @@ mod lease {
         work_that_is_cancelled_when_the_lease_ends_is_caught:
             Plant::CancelLate => "work_stops_in_time";
         a_loss_that_the_supervisor_does_not_hear_of_is_caught:
-            Plant::NoticeDropped => "work_stops_in_time" | "eventual_leader";
+            Plant::NoticeDropped => "work_stops_in_time";
         candidates_told_apart_by_name_alone_are_caught:
             Plant::Protocol(Bug::SameName) => "at_most_one_lease";
         a_takeover_that_does_not_compare_the_beat_is_caught:
@@ -127,7 +127,7 @@ mod rounds {
         work_that_is_cancelled_when_the_lease_ends_is_caught:
             Plant::CancelLate => "work_stops_in_time";
         a_loss_that_the_supervisor_does_not_hear_of_is_caught:
-            Plant::NoticeDropped => "work_stops_in_time" | "eventual_leader";
+            Plant::NoticeDropped => "work_stops_in_time";
         candidates_told_apart_by_name_alone_are_caught:
             Plant::Protocol(Bug::SameName) => "at_most_one_lease";
         a_suspicion_carried_over_a_clock_jump_is_caught:

@@ -229,7 +229,7 @@ mod tests {
 
     #[test]
     fn the_order_of_gains_is_not_judged_where_clocks_are_not_even() {
-        let mut judge = Judge::new(Conditions { even_clocks: false });
+        let mut judge = Judge::new(Conditions { even_clocks: false, ..Conditions::default() });
         for line in [gained(1, A, 5, 3), gained(4, B, 4, 7)] {
             judge.line(&line);
         }

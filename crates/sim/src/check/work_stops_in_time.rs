@@ -1,10 +1,14 @@
 //! Work that hangs below a leadership begins inside its lease and has ended when the lease does.
 //!
-//! Assumes: the process was running when its lease ended; one that was paused then (and whoever
-//! paused it says so) cannot stop its work, and only its token protects others. A killed process's
-//! work is dead with it.
+//! Assumes: a process that is paused when its lease ends (and whoever paused it says so) cannot stop
+//! its work, and only its token protects others. That excuse ends `GRACE` after the process
+//! resumes. A killed process's work is dead with it.
 //! Promises: work that begins outside a sure and valid lease, that outlives its lease or a
-//! resignation, or that overlaps the work of a successor is told.
+//! resignation, or that overlaps the work of a successor is told. Work whose end was never written
+//! lasted at least until the last line of its candidate; if that was in time, its process may have
+//! been killed, and it is counted as open.
+
+use core::time::Duration;
 
 use incumbent_protocol::history::Event;
 use incumbent_protocol::standing::Reason;
@@ -14,11 +18,29 @@ use incumbent_protocol::time::Time;
 use super::grid::Grid;
 use super::{Cast, Checker, Clock, Contest, Fact, Finding, Who};
 
+/// How long a process that resumes after its lease has to end its work.
+const GRACE: Duration = Duration::from_millis(250);
+
 /// Judges supervised work.
 #[derive(Debug, Default)]
 pub struct WorkStopsInTime {
     posts: Grid<Option<Post>>,
+    /// The last line of each candidate.
+    heard: Vec<Option<Time>>,
+    /// The last line on each clock.
+    latest: Vec<Option<Time>>,
+    /// Every pause and kill is marked, to the instant: no grace, and silence is no sign of death.
+    marked: bool,
     finding: Finding,
+}
+
+/// What a pause excuses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Excuse {
+    /// It was paused before its lease ended, and still is.
+    Paused,
+    /// It resumed after its lease, at this instant.
+    Resumed(Time),
 }
 
 /// The last leadership of one candidate in one election, and the work under it.
@@ -31,8 +53,7 @@ struct Post {
     lost: Option<(Time, Reason)>,
     /// How much work runs.
     open: u32,
-    /// It was paused when the lease ended.
-    excused: bool,
+    excuse: Option<Excuse>,
     /// Work of others that began while this one's had not ended.
     overlapped: Vec<(Who, Term, Time)>,
 }
@@ -52,18 +73,57 @@ impl Post {
         (!self.sure).then(|| "was in doubt".to_owned())
     }
 
-    /// Why work should have ended before now.
-    fn overdue(&self, now: Time) -> Option<String> {
-        match self.lost {
-            _ if self.excused => None,
-            Some((at, Reason::Resigned)) if now > at => Some(format!("was resigned at {at}")),
-            _ if now > self.until => Some(format!("ended at {}", self.until)),
-            _ => None,
+    /// By when work must have ended, and why; `None` while it is paused.
+    fn due(&self, grace: Duration) -> Option<(Time, String)> {
+        let lease = match self.lost {
+            Some((at, Reason::Resigned)) => (at, format!("was resigned at {at}")),
+            _ => (self.until, format!("ended at {}", self.until)),
+        };
+        match self.excuse {
+            None => Some(lease),
+            Some(Excuse::Paused) => None,
+            Some(Excuse::Resumed(at)) => {
+                Some((at + grace, format!("{} and its process resumed at {at}", lease.1)))
+            }
+        }
+    }
+
+    /// From when on the work of `began` was in the way of this one; `None` while it is paused.
+    fn overlap_due(&self, began: Time, grace: Duration) -> Option<Time> {
+        match self.excuse {
+            None => Some(began),
+            Some(Excuse::Paused) => None,
+            Some(Excuse::Resumed(at)) => Some(began.max(at + grace)),
+        }
+    }
+
+    fn pause(&mut self, now: Time, grace: Duration) {
+        let in_time = match self.excuse {
+            Some(Excuse::Resumed(at)) => now <= at + grace,
+            _ => now <= self.until,
+        };
+        if in_time && self.open > 0 {
+            self.excuse = Some(Excuse::Paused);
+        }
+    }
+
+    fn resume(&mut self, now: Time) {
+        if self.excuse == Some(Excuse::Paused) {
+            self.excuse = (now >= self.until).then_some(Excuse::Resumed(now));
         }
     }
 }
 
 impl WorkStopsInTime {
+    /// For histories in which every pause and kill is marked, if `marked`.
+    pub fn new(marked: bool) -> Self {
+        WorkStopsInTime { marked, ..WorkStopsInTime::default() }
+    }
+
+    const fn grace(&self) -> Duration {
+        if self.marked { Duration::ZERO } else { GRACE }
+    }
+
     fn began(&mut self, fact: &Fact<'_>, contest: Contest, term: Term) {
         self.finding.facts += 1;
         let row = self.posts.row(contest);
@@ -90,6 +150,7 @@ impl WorkStopsInTime {
 
     fn ended(&mut self, fact: &Fact<'_>, contest: Contest, term: Term) {
         self.finding.facts += 1;
+        let grace = self.grace();
         let Some(post) = self.posts.at(contest, fact.who) else {
             return;
         };
@@ -97,28 +158,7 @@ impl WorkStopsInTime {
             return;
         }
         post.open -= 1;
-        let who = fact.cast.candidate(fact.who);
-        if let Some(why) = post.overdue(fact.at) {
-            let story = format!(
-                "the work of {who} under term {term} ended at {}, but its lease {why}",
-                fact.at
-            );
-            self.finding.accuse(fact.at, story);
-        }
-        if post.open > 0 {
-            return;
-        }
-        for (other, its_term, began) in std::mem::take(&mut post.overlapped) {
-            if began < fact.at && !post.excused {
-                let story = format!(
-                    "the work of {who} under term {term} ended at {}, but that of {} under term {its_term} began at \
-                     {began}",
-                    fact.at,
-                    fact.cast.candidate(other)
-                );
-                self.finding.accuse(fact.at, story);
-            }
-        }
+        settle(&mut self.finding, fact.cast, fact.who, post, grace, (fact.at, "ended at"));
     }
 
     fn gained(&mut self, fact: &Fact<'_>, contest: Contest, term: Term, until: Time) {
@@ -129,7 +169,7 @@ impl WorkStopsInTime {
             sure: true,
             lost: None,
             open: 0,
-            excused: false,
+            excuse: None,
             overlapped: Vec::new(),
         });
         if let Some(before) = before.filter(|before| before.open > 0) {
@@ -147,19 +187,71 @@ impl WorkStopsInTime {
         let posts = self.posts.column(fact.who);
         posts.filter_map(|(_, post)| post.as_mut()).for_each(change);
     }
+
+    /// What the process was doing when it was killed.
+    fn killed(&mut self, fact: &Fact<'_>) {
+        let grace = self.grace();
+        for (_, post) in self.posts.column(fact.who) {
+            let Some(post) = post.as_mut().filter(|post| post.open > 0) else {
+                continue;
+            };
+            post.open = 0;
+            let end = (fact.at, "lasted until it was killed at");
+            settle(&mut self.finding, fact.cast, fact.who, post, grace, end);
+        }
+    }
+
+    fn hear(&mut self, fact: &Fact<'_>) {
+        for (heard, index) in [(&mut self.heard, fact.who.0), (&mut self.latest, fact.clock.0)] {
+            if heard.len() <= index {
+                heard.resize(index + 1, None);
+            }
+            heard[index] = heard[index].max(Some(fact.at));
+        }
+    }
+}
+
+/// Work is known to have lasted until an instant: was that too long?
+fn settle(
+    finding: &mut Finding,
+    cast: &Cast,
+    who: Who,
+    post: &mut Post,
+    grace: Duration,
+    (end, how): (Time, &str),
+) {
+    let (who, term) = (cast.candidate(who), post.term);
+    if let Some((due, why)) = post.due(grace)
+        && end > due
+    {
+        let story = format!("the work of {who} under term {term} {how} {end}, but its lease {why}");
+        finding.accuse(end, story);
+    }
+    if post.open > 0 {
+        return;
+    }
+    for (other, its_term, began) in core::mem::take(&mut post.overlapped) {
+        if post.overlap_due(began, grace).is_some_and(|due| end > due) {
+            let other = cast.candidate(other);
+            let story = format!(
+                "the work of {who} under term {term} {how} {end}, but that of {other} under term {its_term} began at \
+                 {began}"
+            );
+            finding.accuse(end, story);
+        }
+    }
 }
 
 impl Checker for WorkStopsInTime {
     const NAME: &'static str = "work_stops_in_time";
 
     fn line(&mut self, fact: &Fact<'_>) {
-        let now = fact.at;
+        let (now, grace) = (fact.at, self.grace());
+        self.hear(fact);
         match (fact.event, fact.contest) {
-            (Event::Killed, _) => self.each(fact, |post| post.open = 0),
-            (Event::Paused, _) => self.each(fact, |post| {
-                post.excused |= now <= post.until && post.open > 0;
-            }),
-            (Event::Resumed, _) => self.each(fact, |post| post.excused &= now >= post.until),
+            (Event::Killed, _) => self.killed(fact),
+            (Event::Paused, _) => self.each(fact, |post| post.pause(now, grace)),
+            (Event::Resumed | Event::Closed, _) => self.each(fact, |post| post.resume(now)),
             (&Event::Gained { term, valid_until, .. }, Some(contest)) => {
                 self.gained(fact, contest, term, valid_until);
             }
@@ -171,7 +263,7 @@ impl Checker for WorkStopsInTime {
                 };
                 match *event {
                     Event::Renewed { term, valid_until, .. } if term == post.term => {
-                        (post.until, post.sure, post.excused) = (valid_until, true, false);
+                        (post.until, post.sure, post.excuse) = (valid_until, true, None);
                     }
                     Event::Unsure { term, .. } if term == post.term => post.sure = false,
                     Event::Lost { term, reason, .. } if term == post.term => {
@@ -184,7 +276,20 @@ impl Checker for WorkStopsInTime {
         }
     }
 
-    fn finish(self, _: &Cast) -> Finding {
+    fn finish(mut self, cast: &Cast) -> Finding {
+        let grace = self.grace();
+        for (_, who, post) in self.posts.cells() {
+            let Some(post) = post.as_mut().filter(|post| post.open > 0) else {
+                continue;
+            };
+            post.open = 0;
+            // A process that is heard of no more may have been killed, and its work with it.
+            let heard = if self.marked { self.latest[post.clock.0] } else { self.heard[who] };
+            if let Some(end) = heard {
+                let end = (end, "had not ended at");
+                settle(&mut self.finding, cast, Who(who), post, grace, end);
+            }
+        }
         self.finding
     }
 }

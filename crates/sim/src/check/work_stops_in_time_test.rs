@@ -4,6 +4,7 @@ use incumbent_protocol::history::Event;
 use incumbent_protocol::standing::Reason::{Deposed, Ending, Resigned};
 
 use super::super::forge::*;
+use super::super::{Cast, Checker};
 use super::WorkStopsInTime;
 
 #[test]
@@ -108,4 +109,78 @@ fn work_of_a_killed_process_is_dead() {
         work_began(5, B, 6),
     ];
     assert_eq!(clean::<WorkStopsInTime>(&lines), 2);
+}
+
+#[test]
+fn a_pause_excuses_work_only_until_its_process_resumes() {
+    let lines = [
+        gained(1_000, A, 5, 10_000),
+        work_began(1_000, A, 5),
+        line(9_000, A, Event::Paused),
+        gained(12_000, B, 6, 4_000_000),
+        work_began(12_000, B, 6),
+        line(20_000, A, Event::Resumed),
+        work_ended(3_600_000, A, 5),
+        work_ended(3_700_000, B, 6),
+    ];
+    let stories = stories::<WorkStopsInTime>(&lines);
+    assert_eq!(stories.len(), 2, "{stories:#?}");
+    assert!(stories[0].contains("a#") && stories[0].contains("resumed at 20.000s"), "{stories:?}");
+    assert!(stories[1].contains("b#") && stories[1].contains("began at 12.000s"), "{stories:?}");
+}
+
+#[test]
+fn a_resumed_process_may_use_the_grace_and_be_paused_again_meanwhile() {
+    let lines = |ended| {
+        [
+            gained(1_000, A, 5, 4_000),
+            work_began(1_000, A, 5),
+            line(3_000, A, Event::Paused),
+            line(6_000, A, Event::Resumed),
+            line(6_100, A, Event::Paused),
+            line(8_000, A, Event::Resumed),
+            work_ended(ended, A, 5),
+        ]
+    };
+    assert_eq!(clean::<WorkStopsInTime>(&lines(8_250)), 2);
+    accused::<WorkStopsInTime>(&lines(8_251), &["resumed at 8.000s"]);
+}
+
+#[test]
+fn work_without_an_end_is_told_if_its_process_is_heard_of_later() {
+    let lines = [
+        gained(1_000, A, 5, 10_000),
+        work_began(1_000, A, 5),
+        gained(12_000, B, 6, 40_000),
+        work_began(12_000, B, 6),
+        work_ended(30_000, B, 6),
+        line(5_000_000, A, Event::Closed),
+    ];
+    let stories = stories::<WorkStopsInTime>(&lines);
+    assert_eq!(stories.len(), 2, "{stories:#?}");
+    assert!(stories[0].contains("had not ended at 5000.000s, but its lease ended at 10.000s"));
+    assert!(stories[1].contains("b#") && stories[1].contains("began at 12.000s"), "{stories:?}");
+}
+
+#[test]
+fn silence_is_a_sign_of_death_only_where_kills_are_not_marked() {
+    let lines = [
+        gained(1_000, A, 5, 10_000),
+        work_began(1_000, A, 5),
+        gained(12_000, B, 6, 40_000),
+        work_began(12_000, B, 6),
+        work_ended(30_000, B, 6),
+    ];
+    assert_eq!(clean::<WorkStopsInTime>(&lines), 3);
+    let (mut cast, mut judge) = (Cast::default(), WorkStopsInTime::new(true));
+    for line in &lines {
+        judge.line(&cast.fact(line));
+    }
+    assert_eq!(judge.finish(&cast).broken.len(), 2, "late, and beside its successor's");
+}
+
+#[test]
+fn work_that_was_late_when_its_process_was_killed_is_told() {
+    let lines = [gained(1, A, 5, 4), work_began(1, A, 5), line(9, A, Event::Killed)];
+    accused::<WorkStopsInTime>(&lines, &["killed at 0.009s", "lease ended at 0.004s"]);
 }
