@@ -32,6 +32,10 @@ pub(crate) type Store = crate::server::Store<Pg>;
 /// The setting by which a session is known to be this connection's own.
 const MARK: &str = "incumbent.session";
 
+/// The first number of the advisory locks that the guard shares: 'incu' in ASCII. The second is the
+/// election's hash; two elections of one hash wait for each other, and no more.
+const QUEUE: i32 = 0x696e_6375;
+
 /// The dialect.
 #[derive(Debug)]
 pub(crate) struct Pg;
@@ -41,9 +45,11 @@ impl Dialect for Pg {
 
     const STEPS: &'static [Step] = &[
         Step { version: 1, statements: &[include_str!("postgres/tables.sql")] },
-        Step { version: 2, statements: &[include_str!("postgres/guard.sql")] },
+        // The guard came with it, which a later version made anew.
+        Step { version: 2, statements: &[] },
         Step { version: 3, statements: &[include_str!("postgres/rounds.sql")] },
         Step { version: 4, statements: &[include_str!("postgres/orders.sql")] },
+        Step { version: 5, statements: &[include_str!("postgres/guard.sql")] },
     ];
     const SHARE: &'static str = "FOR SHARE";
     const NOW: &'static str = "(extract(epoch FROM clock_timestamp()) * 1000000)::bigint";
@@ -106,6 +112,15 @@ impl Dialect for Pg {
             return begin.to_owned();
         }
         format!("{begin}; SET LOCAL synchronous_commit = on; {}", settings("SET LOCAL", limits))
+    }
+
+    /// All in the order of their keys, or two who want several could wait for each other.
+    fn queue(names: &[&ElectionName]) -> Option<String> {
+        let names = names.iter().map(|name| format!("('{name}')")).collect::<Vec<_>>().join(", ");
+        Some(format!(
+            "SELECT pg_advisory_xact_lock({QUEUE}, k.key) FROM (SELECT DISTINCT hashtext(n.name COLLATE \"C\") AS key
+                FROM (VALUES {names}) AS n (name) ORDER BY key) AS k"
+        ))
     }
 
     fn renew(held: &[(&ElectionName, &Holding)], incarnation: &str, limits: Limits) -> String {

@@ -2,6 +2,11 @@
 -- it last, in the same message as COMMIT. It runs with the rights of its owner, so that whoever
 -- writes under a leadership needs no right to the tables; so every name in it is complete, nothing
 -- is searched for, and nobody may call it who was not told so.
+--
+-- The row's lock is what fences. PostgreSQL lets one who shares a row pass one who waits to change it,
+-- so that busy writers could keep a takeover or an order away for ever. Its advisory locks have a
+-- queue: who claims or orders has the lock of the election alone, who commits shares it, and whoever
+-- came first goes first. The first number of its key is 'incu' in ASCII.
 DO $make$
 DECLARE
     place text := (SELECT quote_ident(n.nspname) FROM pg_class AS c JOIN pg_namespace AS n ON n.oid = c.relnamespace
@@ -11,6 +16,7 @@ BEGIN
         CREATE OR REPLACE FUNCTION {place}.incumbent_guard(election text, token bigint) RETURNS void
         LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $guard$
         BEGIN
+            PERFORM pg_advisory_xact_lock_shared(1768842101, hashtext(incumbent_guard.election COLLATE "C"));
             PERFORM 1 FROM {place}.incumbent_election AS e
                 WHERE e.name = incumbent_guard.election AND e.term = incumbent_guard.token AND e.state <> 'released'
                 FOR SHARE;

@@ -84,14 +84,19 @@ async fn advisory(exam: &mut Exam<Pg>) {
     }
     match (first.as_deref(), second.as_deref()) {
         (Ok("t"), Ok("f")) => {
-            exam.findings.good("advisory locks", "they exclude; elections do not use them");
+            exam.findings.good("advisory locks", "they exclude; elections need them only for a fair queue");
         }
         (Ok(_), Ok(_)) => exam.findings.warn(
             "advisory locks",
             "two sessions had the same one: they exclude nobody here",
-            "elections do not use them; whatever else does is not safe on this server",
+            "orders and takeovers may wait for long where fenced writers are busy; whatever else relies on them is not \
+             safe on this server",
         ),
-        _ => exam.findings.good("advisory locks", "there are none; elections do not use them"),
+        _ => exam.findings.warn(
+            "advisory locks",
+            "none could be taken",
+            "candidates need pg_advisory_xact_lock, or nobody can claim an election",
+        ),
     }
 }
 

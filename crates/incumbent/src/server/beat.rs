@@ -2,8 +2,8 @@
 //!
 //! Assumes: the guards below say what `Round::decide` says of a beat and of a leader's round; `mirror`
 //! holds one against the other.
-//! Promises: the lock on VARS is the first statement of each transaction, shared for a follower and
-//! exclusive for a leader; the whole transaction travels in one message, so that whoever is stopped
+//! Promises: the lock on VARS is the first statement of each transaction (behind the queue for the
+//! election, if a leader changes its pace), shared for a follower and exclusive for a leader; the whole transaction travels in one message, so that whoever is stopped
 //! leaves no lock behind. Whether another server took the place of the one before is asked by those
 //! who look and by those who claim, not here: a beat proves nothing but that its sender lives, and a
 //! leader's round is a renewal.
@@ -99,6 +99,10 @@ impl<'a> Message<'a> {
         let kept = format!(
             "(SELECT 1 FROM (SELECT DISTINCT id FROM incumbent_descriptor WHERE {mine}) AS me)"
         );
+        // Another pace changes the election's row, which fenced transactions share.
+        if let Some(queue) = lead.shift.and_then(|_| D::queue(&[election])) {
+            self.push(queue);
+        }
         self.push(format!(
             "UPDATE incumbent_vars SET writes = writes + 1 WHERE name = '{election}'"
         ));

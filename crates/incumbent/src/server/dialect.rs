@@ -61,6 +61,12 @@ pub(crate) trait Dialect: Debug + Sized + Send + 'static {
     /// Begins a transaction in which the lock comes first and every statement sees what is committed.
     fn begin(limits: Limits) -> String;
 
+    /// What whoever changes these elections asks for before it locks their rows, where the server lets
+    /// the guard of a fenced transaction pass those who wait for a row.
+    fn queue(_names: &[&ElectionName]) -> Option<String> {
+        None
+    }
+
     /// Prolongs these terms. The last reply to it tells of them.
     fn renew(held: &[(&ElectionName, &Holding)], incarnation: &str, limits: Limits) -> String;
 

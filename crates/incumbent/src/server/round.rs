@@ -126,12 +126,10 @@ impl<D: Dialect> Store<D> {
         names: &[&ElectionName],
         decide: impl FnOnce(Snapshots) -> Result<(Vec<Plan>, T), Error> + Send,
     ) -> Result<T, Error> {
-        let begin = format!(
-            "{};\n{};\n{}",
-            D::begin(self.limits),
-            row::lock(names),
-            row::select::<D>(Some(names))
-        );
+        let mut begin = vec![D::begin(self.limits)];
+        begin.extend(D::queue(names));
+        begin.extend([row::lock(names), row::select::<D>(Some(names))]);
+        let begin = begin.join(";\n");
         let replies = D::send(held.get(), begin).await.map_err(D::trouble)?;
         self.statements += u64::try_from(replies.len()).unwrap_or(0);
         let reply = replies.last().ok_or_else(|| Error::Store("no answer".to_owned()))?;

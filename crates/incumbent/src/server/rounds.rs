@@ -105,15 +105,16 @@ impl<D: Dialect> Store<D> {
         election: &ElectionName,
         round: &Round,
     ) -> Result<Option<(Scene, Option<Vars>)>, Error> {
-        let statements = [
-            D::begin(self.limits),
+        let mut statements = vec![D::begin(self.limits)];
+        statements.extend(D::queue(&[election]));
+        statements.extend([
             register::select_vars(election, "FOR UPDATE"),
             row::lock(&[election]),
             row::select::<D>(Some(&[election])),
             register::select_mine(election, &round.candidate),
             register::select_window(election, round.window),
             format!("SELECT MAX(id) FROM incumbent_descriptor WHERE election = '{election}'"),
-        ];
+        ]);
         let replies = D::send(held.get(), statements.join(";\n")).await.map_err(D::trouble)?;
         self.statements += u64::try_from(replies.len()).unwrap_or(0);
         // However many statements a beginning takes.

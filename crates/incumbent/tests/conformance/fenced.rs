@@ -1,12 +1,12 @@
 //! Transactions that commit only under the leadership that began them.
 
-use incumbent::{Effect, Election, Error, Leadership};
+use incumbent::{Effect, Election, Error, Leadership, Order};
 use sqlx::Connection;
 
 use crate::ground::Ground;
 use crate::host::Host;
 use crate::support::{
-    BILLING, LONG, SHORT, close_all, contend, for_a_while, lead, resign, seen, soon, won,
+    BILLING, LONG, SHORT, close_all, contend, for_a_while, lead, resign, seen, soon, until, won,
 };
 use crate::users::{Users, send, with_pool};
 
@@ -182,6 +182,50 @@ pub(crate) async fn a_successor_waits_for_a_commit_in_flight(ground: &Ground) {
     assert_eq!(ground.users.entries().await, 1);
     assert!(won(waiting).await.token() > token);
     close_all([one, two]).await;
+}
+
+/// Writers that come after an order wait for it, however many there are; else they could keep it away
+/// for as long as they have work.
+pub(crate) async fn an_order_is_not_passed_by_later_writers(ground: &Ground) {
+    let one = ground.candidate("one", LONG).await;
+    let leadership = lead(&one).await;
+    let guard = format!("SELECT incumbent_guard('{BILLING}', {})", leadership.token());
+    let Users::Postgres(pool) = Users::new(&ground.database().url, 10) else {
+        panic!("only PostgreSQL lets one who shares a row pass one who waits for it");
+    };
+    let mut first = pool.begin().await.expect("begins");
+    send!(guard, &mut *first).expect("stands");
+    let backend = one.backend().clone();
+    let order =
+        tokio::spawn(async move { backend.order(BILLING, Order::Pause, None, "ann", None).await });
+    waiting(&pool, 1).await;
+    let mut later = tokio::task::JoinSet::new();
+    for _ in 0..7 {
+        let (pool, guard) = (pool.clone(), guard.clone());
+        later.spawn(async move {
+            let mut work = pool.begin().await.expect("begins");
+            send!(guard, &mut *work).expect("stands");
+            work.commit().await.expect("commits");
+        });
+    }
+    waiting(&pool, 8).await;
+    assert!(later.try_join_next().is_none(), "a later writer passed the order");
+    first.commit().await.expect("commits");
+    soon("the order", order).await.expect("no panic").expect("paused");
+    soon("the writers", later.join_all()).await;
+    drop(leadership);
+    close_all([one]).await;
+}
+
+/// Waits until that many sessions of the database wait for a lock.
+async fn waiting(pool: &sqlx::PgPool, wanted: i64) {
+    let asked = "SELECT count(*) FROM pg_stat_activity
+        WHERE datname = current_database() AND wait_event_type = 'Lock'";
+    until("sessions wait for a lock", async || {
+        let found: i64 = sqlx::query_scalar(asked).fetch_one(pool).await.expect("an answer");
+        found == wanted
+    })
+    .await;
 }
 
 /// A pool that leads elsewhere, where there is no table of ours.
