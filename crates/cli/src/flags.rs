@@ -31,7 +31,7 @@ pub(crate) use lab::{Initiator, LabArgs};
 pub(crate) use orders::{
     ControlArgs, CordonArgs, DemoteArgs, ExplainArgs, Papers, TakeoverArgs, TransferArgs, WaitArgs,
 };
-pub(crate) use peers::{PeerFlags, SECRET, VotersArgs, VotersCommand};
+pub(crate) use peers::{PeerFlags, SECRET, VotersArgs, VotersCommand, private_variables};
 pub(crate) use policy::{Label, PolicyFlags, label};
 pub(crate) use report::{LogFormat, ReportFlags};
 pub(crate) use rounds::{MembersArgs, RoundFlags};

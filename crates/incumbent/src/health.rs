@@ -95,6 +95,22 @@ impl Probe {
         Probe(Kind::Command(CommandProbe::new(program.into(), words)))
     }
 
+    /// Keeps variables of this process from the program of [`Probe::command`]; secrets, for example.
+    /// Other probes have no use for it.
+    ///
+    /// ```
+    /// use incumbent::health::Probe;
+    ///
+    /// let probe = Probe::command("sh", ["-c", "test -w /var/lib/app"]).without(["APP_PASSWORD"]);
+    /// ```
+    #[must_use]
+    pub fn without(mut self, variables: impl IntoIterator<Item: Into<OsString>>) -> Probe {
+        if let Kind::Command(command) = &mut self.0 {
+            command.without.extend(variables.into_iter().map(Into::into));
+        }
+        self
+    }
+
     /// Asks an HTTP server; an answer between 200 and 299 is well, anything else is not. No redirect
     /// is followed, and only `http` is spoken: for `https` there is [`Probe::command`] and a program
     /// like curl.

@@ -10,6 +10,7 @@ use clap::Args;
 use incumbent::health::{HealthRules, HealthRulesError, Probe, UrlError};
 use thiserror::Error;
 
+use super::private_variables;
 use crate::span;
 
 /// How often is probed unless somebody says otherwise.
@@ -92,7 +93,7 @@ fn probe(words: &str) -> Result<Probe, HealthUsage> {
         return Err(HealthUsage::Empty);
     }
     if !is_url(words) {
-        return Ok(Probe::command("sh", ["-c", words]));
+        return Ok(Probe::command("sh", ["-c", words]).without(private_variables()));
     }
     if words.ends_with("://") {
         return Err(HealthUsage::NoServer(words.to_owned()));

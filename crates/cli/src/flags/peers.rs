@@ -4,12 +4,23 @@
 //! Promises: a secret is never a flag, which everyone could see: it comes from a file or from the
 //! environment.
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 
 /// Where the secret may stand instead of in a file.
 pub(crate) const SECRET: &str = "INCUMBENT_SECRET";
+
+/// Where the URL may stand instead of in a flag.
+const URL: &str = "INCUMBENT_URL";
+
+/// The variables of this process that no command gets: they hold a secret or a password.
+pub(crate) fn private_variables() -> impl Iterator<Item = &'static str> {
+    let has_password = |url: OsString| url != *incumbent::redacted(&url.to_string_lossy());
+    let url = std::env::var_os(URL).is_some_and(has_password).then_some(URL);
+    std::iter::once(SECRET).chain(url)
+}
 
 /// Flags that every subcommand takes, for `ring://` and `bully://`.
 #[derive(Clone, Debug, Args)]

@@ -22,7 +22,7 @@ use tokio::task::JoinHandle;
 use super::control::{self, Passage, Speaker, Word};
 use super::epitaph::Epitaph;
 use super::{files, guard, kin};
-use crate::flags::OnLoss;
+use crate::flags::{OnLoss, private_variables};
 
 /// How long a file system may take to take a last line.
 const WRITE_MAX: Duration = Duration::from_millis(500);
@@ -71,6 +71,9 @@ impl Errand<'_> {
             .env("INCUMBENT_TOKEN", self.leadership.token().to_string())
             .env("INCUMBENT_NAME", self.me.name.as_str())
             .process_group(0);
+        for variable in private_variables() {
+            guard.env_remove(variable);
+        }
         match self.slot {
             Some(slot) => guard.env("INCUMBENT_SLOT", slot.to_string()),
             // It would be that of a `run` around this one.

@@ -203,3 +203,23 @@ fn the_time_to_stop_may_come_from_file_variable_or_flag() {
     let said = stop(Some("30s"), &["--stop-timeout", "40s"]);
     assert!(said.contains(&has("40s")), "{said}");
 }
+
+#[test]
+fn neither_the_secret_nor_a_password_is_passed_on_to_the_command_or_to_a_probe() {
+    let desk = Desk::new();
+    let show = "echo \"${INCUMBENT_SECRET-none} ${INCUMBENT_URL-none}\"";
+    let probe = format!("{show} > probed");
+    let run = |url: &str| {
+        let flags = ["--url", "sqlite:x.db", "--health", &probe];
+        let args = [&["run"], &flags[..], &["--", "sh", "-c", show]].concat();
+        let mut command = desk.command(&args);
+        command.env("INCUMBENT_SECRET", "0123456789abcdef").env("INCUMBENT_URL", url);
+        let ended = end(command);
+        assert_eq!(ended.code, 0, "{ended:?}");
+        (ended.out, std::fs::read_to_string(desk.path("probed")).expect("a probe"))
+    };
+    let both = |text: &str| (text.to_owned(), text.to_owned());
+    assert_eq!(run("postgres://app:hunter2@db/app"), both("none none\n"));
+    assert_eq!(run("postgres://db/app?password=hunter2"), both("none none\n"));
+    assert_eq!(run("postgres://app@db/app"), both("none postgres://app@db/app\n"));
+}

@@ -26,13 +26,15 @@ mod tail;
 pub(super) struct CommandProbe {
     program: OsString,
     words: Vec<OsString>,
+    /// Variables that the command does not inherit.
+    pub(super) without: Vec<OsString>,
     /// The thread that waits for the command, until that is dead.
     keeper: Option<JoinHandle<io::Result<ExitStatus>>>,
 }
 
 impl CommandProbe {
     pub(super) fn new(program: OsString, words: Vec<OsString>) -> Self {
-        CommandProbe { program, words, keeper: None }
+        CommandProbe { program, words, without: Vec::new(), keeper: None }
     }
 
     pub(super) async fn run(&mut self) -> Result<(), String> {
@@ -45,6 +47,9 @@ impl CommandProbe {
         let mut tail = Tail::new(reader).map_err(wrong)?;
         let mut command = Command::new(&self.program);
         command.args(&self.words).stdin(Stdio::null()).stdout(Stdio::null()).stderr(writer);
+        for variable in &self.without {
+            command.env_remove(variable);
+        }
         command.process_group(0);
         let group = Group::default();
         let shared = Arc::clone(&group.0);
