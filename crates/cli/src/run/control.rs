@@ -3,7 +3,7 @@
 //! Assumes: both ends are of this version of the program.
 //! Promises: the end of the pipe means that the supervisor is dead, however it died.
 
-use std::io::PipeWriter;
+use std::io::{PipeReader, PipeWriter};
 use std::os::fd::{AsRawFd, OwnedFd};
 
 use anyhow::Context;
@@ -27,6 +27,8 @@ pub(crate) enum Word {
 #[derive(Debug)]
 pub(crate) struct Speaker {
     pipe: PipeWriter,
+    /// Kept, so that what is said before the guard listens is not lost.
+    _reader: PipeReader,
 }
 
 /// The guard's end, on its way through `exec`.
@@ -43,12 +45,26 @@ impl Passage {
 /// Makes both ends.
 pub(crate) fn pipe() -> anyhow::Result<(Speaker, Passage)> {
     let (reader, writer) = std::io::pipe().context("cannot make a pipe")?;
-    // Unlike its original, the copy stays open in the process that is spawned next.
-    let passage = rustix::io::dup(&reader).context("cannot copy the end of a pipe")?;
+    let passage = passage(&reader).context("cannot copy the end of a pipe")?;
     let flags = rustix::fs::fcntl_getfl(&writer).context("cannot set up a pipe")?;
     rustix::fs::fcntl_setfl(&writer, flags | rustix::fs::OFlags::NONBLOCK)
         .context("cannot set up a pipe")?;
-    Ok((Speaker { pipe: writer }, Passage(passage)))
+    Ok((Speaker { pipe: writer, _reader: reader }, Passage(passage)))
+}
+
+/// A copy that, unlike its original, stays open in the process that is spawned next. The command
+/// inherits it too, and must not be able to read from it what is meant for the guard: so it is only a
+/// handle, by which the guard opens the pipe anew.
+#[cfg(target_os = "linux")]
+fn passage(reader: &PipeReader) -> rustix::io::Result<OwnedFd> {
+    use rustix::fs::{Mode, OFlags, open};
+    open(format!("/proc/self/fd/{}", reader.as_raw_fd()), OFlags::PATH, Mode::empty())
+}
+
+/// Other kernels have no such handles.
+#[cfg(not(target_os = "linux"))]
+fn passage(reader: &PipeReader) -> rustix::io::Result<OwnedFd> {
+    rustix::io::dup(reader)
 }
 
 impl Speaker {

@@ -1,6 +1,7 @@
 //! What a command leaves behind ends with it, whichever group or session it went to.
 
 use std::io::Write;
+use std::path::PathBuf;
 
 use rustix::process::Signal;
 
@@ -110,6 +111,27 @@ fn a_guard_that_was_adopted_by_the_first_process_still_ends_everything() {
     troupe.until("the command to end", || (!is_alive(command)).then_some(()));
     let said = troupe.read("ann.err");
     assert!(!said.contains("panicked"), "{said}");
+}
+
+#[test]
+fn the_command_cannot_read_what_the_supervisor_tells_the_guard() {
+    let mut troupe = troupe();
+    troupe.join("ann");
+    let command = troupe.nth_start(1).pid;
+    // Its pipes, but for those that this test inherited itself.
+    let pipes = |process: &str| -> Vec<(PathBuf, PathBuf)> {
+        let files = std::fs::read_dir(format!("/proc/{process}/fd")).expect("its files").flatten();
+        let links = files.filter_map(|it| Some((std::fs::read_link(it.path()).ok()?, it.path())));
+        links.filter(|(to, _)| to.to_string_lossy().starts_with("pipe:")).collect()
+    };
+    let (mut pipes, ours) = (pipes(&command.to_string()), pipes("self"));
+    pipes.retain(|(to, _)| !ours.iter().any(|(our, _)| our == to));
+    assert_eq!(pipes.len(), 1, "{pipes:?}");
+    let number = pipes[0].1.file_name().and_then(|name| name.to_str()).expect("a number");
+    let info = std::fs::read_to_string(format!("/proc/{command}/fdinfo/{number}")).expect("info");
+    let flags = info.lines().find_map(|line| line.strip_prefix("flags:")).expect("flags");
+    let flags = u64::from_str_radix(flags.trim(), 8).expect("octal");
+    assert_ne!(flags & 0o10_000_000, 0, "more than a handle (O_PATH): {info}");
 }
 
 #[test]
