@@ -34,8 +34,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use incumbent_protocol::identity::CandidateId;
-use incumbent_protocol::rules::Rules;
-use incumbent_protocol::time::StoreTime;
 use sqlx::pool::PoolConnection;
 use sqlx::sqlite::{
     SqliteConnectOptions, SqliteConnection, SqliteJournalMode, SqlitePool, SqliteSynchronous,
@@ -240,15 +238,6 @@ impl Store {
             }
             (error, _) => error,
         }
-    }
-
-    /// When this file took the place of another of its name, if what it shows of that time, or does
-    /// not show, may be older than what that other one held.
-    fn replaced(&self, beaten_at: Option<StoreTime>) -> Option<StoreTime> {
-        self.meta.replaced_at.filter(|at| {
-            let lately = clock::wall().since(*at) < Rules::LEASE_MAX;
-            lately && beaten_at.is_none_or(|beaten_at| beaten_at <= *at)
-        })
     }
 
     /// Closes the connection in good order.

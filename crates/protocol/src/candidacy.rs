@@ -80,6 +80,12 @@ pub struct Candidacy {
     /// Whether the store was ever seen, so that `leader` means something.
     looked: bool,
     newest: Option<Term>,
+    /// The longest lease that it keeps or ever saw in the election: what a store that went back may
+    /// have lost.
+    longest: Duration,
+    /// The longest lease again, while what the store shows may be older than what was there: how long
+    /// to be patient with it at least.
+    behind: Option<Duration>,
     /// Whether it was already told that the store went back.
     went_back: bool,
     /// A term that the store may still show as ours though we let go of it.
@@ -117,6 +123,8 @@ impl Candidacy {
             leader: None,
             looked: false,
             newest: None,
+            longest: timing.rules().lease(),
+            behind: None,
             went_back: false,
             owed: None,
             heir: None,
@@ -136,8 +144,9 @@ impl Candidacy {
     pub fn in_rounds(me: CandidateId, own: Timing, pacing: Pacing, profile: Profile) -> Self {
         let membership = Membership::new(own, pacing, profile);
         let timing = membership.timing();
+        let longest = pacing.rules_at(pacing.cap()).lease();
         let membership = Some(Box::new(membership));
-        Candidacy { membership, ..Candidacy::new(me, timing) }
+        Candidacy { longest, membership, ..Candidacy::new(me, timing) }
     }
 
     /// Its timings at the present pace.

@@ -23,8 +23,8 @@ pub type Mark = Option<(Term, Beat)>;
 pub struct View {
     /// The term and beat.
     pub mark: Mark,
-    /// When the store took the place of another, if what it shows may be older than what that held:
-    /// two new stores without a row are not the same.
+    /// When the store last took the place of another. A store that went back counts the same terms
+    /// and beats again, so a mark alone does not tell that nothing happened.
     pub replaced: Option<StoreTime>,
 }
 

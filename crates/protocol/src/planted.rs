@@ -40,6 +40,14 @@ pub enum Bug {
     ControlsIgnored,
     /// A shorter round is in force as soon as it is wished for.
     ShrunkAtOnce,
+    /// That a store took the place of another does not speak against what it shows.
+    ReplacementIgnored,
+    /// A renewal hides from observers that the store took the place of another.
+    ReplacementForgotten,
+    /// When a store went back, only the lease that its row names is waited for.
+    LongestForgotten,
+    /// A challenger waits for the shorter of its own lease and the leader's.
+    ShorterLease,
     /// Nodes are compared as text, so that 9 is more than 10.
     IdsAsText,
     /// Half of the voters count as a majority.
@@ -92,6 +100,10 @@ impl Bug {
         Bug::EvictedKeepsId,
         Bug::ControlsIgnored,
         Bug::ShrunkAtOnce,
+        Bug::ReplacementIgnored,
+        Bug::ReplacementForgotten,
+        Bug::LongestForgotten,
+        Bug::ShorterLease,
     ];
 
     /// Those that only peers can make: in ring, bully and ratification.
@@ -130,6 +142,10 @@ impl Bug {
             Bug::EvictedKeepsId => "evicted_keeps_id",
             Bug::ControlsIgnored => "controls_ignored",
             Bug::ShrunkAtOnce => "shrunk_at_once",
+            Bug::ReplacementIgnored => "replacement_ignored",
+            Bug::ReplacementForgotten => "replacement_forgotten",
+            Bug::LongestForgotten => "longest_forgotten",
+            Bug::ShorterLease => "shorter_lease",
             Bug::IdsAsText => "ids_as_text",
             Bug::HalfIsEnough => "half_is_enough",
             Bug::PromiseNotKept => "promise_not_kept",

@@ -40,8 +40,8 @@ pub(crate) struct Database {
     controls: Vec<Controls>,
     clock: HostClock,
     step: i64,
-    /// When the database took the place of another, for rows that were not written since.
-    replaced: Vec<Option<StoreTime>>,
+    /// When the database last took the place of another and noted it.
+    replaced: Option<StoreTime>,
     /// Processes that are proved dead.
     proofs: BTreeSet<Incarnation>,
     /// What was there before, newest last, as far back as a rollback may go.
@@ -70,7 +70,7 @@ impl Database {
             clock: HostClock::new(0, 0, skew),
             step: 0,
             controls: vec![Controls::default(); elections],
-            replaced: vec![None; elections],
+            replaced: None,
             proofs: BTreeSet::new(),
             undo: VecDeque::new(),
             keep,
@@ -114,7 +114,7 @@ impl Database {
         let record = self.rows[election].clone();
         let holder_died =
             record.as_ref().is_some_and(|record| self.proofs.contains(&record.holder.incarnation));
-        let (now, replaced) = (self.time(at), self.replaced[election]);
+        let (now, replaced) = (self.time(at), self.replaced);
         let controls = self.controls[election].clone();
         Snapshot { record, now, holder_died, replaced, controls }
     }
@@ -128,7 +128,6 @@ impl Database {
         }
         let record = Record { beaten_at: self.time(at), ..claim.record() };
         self.remember(at, election);
-        self.replaced[election] = None;
         self.rows[election] = Some(record);
         true
     }
@@ -146,7 +145,6 @@ impl Database {
         }
         let now = self.time(at);
         self.change(at, election, |record| record.beaten_at = now);
-        self.replaced[election] = None;
         Outcome::Committed(Done::Renewed)
     }
 
@@ -224,8 +222,7 @@ impl Database {
         }
         self.table.roll_back(at, by);
         if knows {
-            let now = self.time(at);
-            self.replaced.fill(Some(now));
+            self.note_replaced(at);
         }
         lost
     }
@@ -237,8 +234,13 @@ impl Database {
         self.controls.fill(Controls::default());
         self.undo.clear();
         self.table.clear();
-        let now = self.time(at);
-        self.replaced.fill(Some(now));
+        self.note_replaced(at);
+    }
+
+    /// Not before any beat that is there: the clock of the other database may have been ahead.
+    fn note_replaced(&mut self, at: At) {
+        let beats = self.rows.iter().flatten().map(|record| record.beaten_at);
+        self.replaced = beats.chain([self.time(at)]).max();
     }
 }
 
@@ -262,6 +264,7 @@ mod tests {
             rules: Rules::new(lease, lease / 10, Expiry::Observed).expect("rules"),
             suspicion: None,
             newest: None,
+            longest: lease,
         }
     }
 
@@ -325,9 +328,10 @@ mod tests {
         led(&mut database, 10);
         database.delete(11);
         let snapshot = database.snapshot(11, 0);
-        assert!(snapshot.replaced.is_some() && snapshot.record.is_none());
-        led_again(&mut database, 12);
-        assert_eq!(database.snapshot(13, 0).replaced, None);
+        assert!(snapshot.went_back(None) && snapshot.record.is_none());
+        led_again(&mut database, 2_000);
+        let snapshot = database.snapshot(2_000, 0);
+        assert!(!snapshot.went_back(None) && snapshot.replaced.is_some());
     }
 
     #[test]

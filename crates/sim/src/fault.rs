@@ -170,6 +170,9 @@ kinds! {
     Defer = "defer",
     /// A candidate gives up its place in line for one at the end of it.
     StepBack = "step_back",
+    /// All candidates are stopped and come back with other rules: with a longer lease, or with the
+    /// usual one again.
+    NewRules = "new_rules",
 }
 
 impl Kind {

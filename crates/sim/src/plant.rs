@@ -62,8 +62,11 @@ impl Plant {
                 self,
                 Plant::StaleRoster | Plant::Protocol(Bug::EvictedKeepsId | Bug::ShrunkAtOnce)
             ),
-            // A roster's claims are no bids of their own, and are compared as a whole.
-            Protocol::Rounds => !matches!(self, Plant::UnguardedClaim),
+            // A roster's claims are no bids of their own, and are compared as a whole; and they wait
+            // for a lease at the cap, whatever the row names.
+            Protocol::Rounds => {
+                !matches!(self, Plant::UnguardedClaim | Plant::Protocol(Bug::LongestForgotten))
+            }
         }
     }
 

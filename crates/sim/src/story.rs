@@ -117,7 +117,8 @@ impl Setting {
 
     /// The timings of a candidate that keeps other rules.
     pub fn odd_timing(&self) -> Result<Timing, TimingError> {
-        let rules = self.rules(self.lease + self.lease / 4, self.margin + self.margin / 4)?;
+        let (lease, margin) = self.odd_lease();
+        let rules = self.rules(lease, margin)?;
         Timing::new(rules, span(self.beat), span(self.timeout), span(self.grace))
     }
 
@@ -132,11 +133,22 @@ impl Setting {
 
     /// The pacing of a candidate that keeps other rules.
     pub fn odd_pacing(&self) -> Result<Option<Pacing>, TimingError> {
-        let (lease, margin) = (self.lease + self.lease / 4, self.margin + self.margin / 4);
+        let (lease, margin) = self.odd_lease();
         self.rounds.map(|rounds| rounds.longer().pacing(lease, margin)).transpose()
     }
 
-    /// The longest lease that anybody may hold: that of the longest round.
+    /// The lease of other rules, and what is cut from it.
+    const fn odd_lease(&self) -> (Span, Span) {
+        let share = if self.rounds.is_some() { 4 } else { 1 };
+        (self.lease + self.lease / share, self.margin + self.margin / share)
+    }
+
+    /// An outage in which every lease ends, those by other rules too.
+    pub fn long_outage(&self) -> Span {
+        self.longest_lease() * 2
+    }
+
+    /// The longest lease that anybody may hold by the usual rules: that of the longest round.
     pub fn longest_lease(&self) -> Span {
         self.rounds.map_or(self.lease, |rounds| rounds.cap * u64::from(rounds.limit))
     }

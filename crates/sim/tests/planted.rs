@@ -97,6 +97,14 @@ mod lease {
             Plant::UnlockedGuard => "by_transaction";
         a_fenced_commit_of_unknown_outcome_that_counts_as_done_is_caught:
             Plant::LostCommitAsDone => "by_transaction";
+        a_replaced_store_that_is_believed_is_caught:
+            Plant::Protocol(Bug::ReplacementIgnored) => "at_most_one_lease";
+        an_observation_carried_over_to_another_store_is_caught:
+            Plant::Protocol(Bug::ReplacementForgotten) => "at_most_one_lease";
+        a_claim_that_waits_for_what_an_old_row_names_is_caught:
+            Plant::Protocol(Bug::LongestForgotten) => "at_most_one_lease";
+        a_challenger_that_waits_for_the_shorter_lease_is_caught:
+            Plant::Protocol(Bug::ShorterLease) => "at_most_one_lease";
     }
 }
 
@@ -144,6 +152,12 @@ mod rounds {
             Plant::UnlockedGuard => "by_transaction";
         a_fenced_commit_of_unknown_outcome_that_counts_as_done_is_caught:
             Plant::LostCommitAsDone => "by_transaction";
+        a_replaced_store_that_is_believed_is_caught:
+            Plant::Protocol(Bug::ReplacementIgnored) => "at_most_one_lease";
+        an_observation_carried_over_to_another_store_is_caught:
+            Plant::Protocol(Bug::ReplacementForgotten) => "at_most_one_lease";
+        a_challenger_that_waits_for_the_shorter_lease_is_caught:
+            Plant::Protocol(Bug::ShorterLease) => "at_most_one_lease";
         an_evicted_candidate_that_keeps_its_id_is_caught:
             Plant::Protocol(Bug::EvictedKeepsId) => "ids_grow";
         a_round_that_shrinks_at_once_is_caught:

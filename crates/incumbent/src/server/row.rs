@@ -73,25 +73,17 @@ pub(super) fn found(reply: &Reply) -> Result<Found, Error> {
     let now = StoreTime::from_micros(number(cell(0))?);
     let known = cell(2).and_then(|known| known.split_once(' '));
     let (known, replaced_at) = known.ok_or_else(|| odd("lineage"))?;
-    let replaced_at = Some(replaced_at).filter(|at| !at.is_empty()).map(|at| number(Some(at)));
-    let replaced_at = replaced_at.transpose()?.map(StoreTime::from_micros);
-    // A row that was written since shows what the new server knows, and nothing that it lost.
-    let replaced = |beaten_at: Option<StoreTime>| {
-        replaced_at.filter(|at| {
-            let lately = now.since(*at) < Rules::LEASE_MAX;
-            lately && beaten_at.is_none_or(|beaten_at| beaten_at <= *at)
-        })
-    };
+    let replaced = Some(replaced_at).filter(|at| !at.is_empty()).map(|at| number(Some(at)));
+    let replaced = replaced.transpose()?.map(StoreTime::from_micros);
     let mut found = BTreeMap::new();
     for row in reply.rows.iter().filter(|row| row.get(AHEAD).is_some_and(Option::is_some)) {
         let (name, record) = record(row)?;
         let controls = controls_of(row.get(AHEAD + 13).and_then(Option::as_deref));
-        let replaced = replaced(Some(record.beaten_at));
         let snapshot =
             Snapshot { record: Some(record), now, holder_died: false, replaced, controls };
         found.insert(name, snapshot);
     }
-    let (replaced, controls) = (replaced(None), Controls::default());
+    let controls = Controls::default();
     let blank = Snapshot { record: None, now, holder_died: false, replaced, controls };
     Ok(Found {
         lineage: cell(1).ok_or_else(|| odd("lineage"))?.to_owned(),

@@ -49,7 +49,7 @@ impl Store {
                 && *deaths
                     .entry(record.holder.incarnation)
                     .or_insert_with_key(|&incarnation| self.died(incarnation));
-            let replaced = self.replaced(Some(record.beaten_at));
+            let replaced = self.meta.replaced_at;
             let snapshot = Snapshot { record: Some(record), now, holder_died, replaced, controls };
             found.insert(name, snapshot);
         }
@@ -62,7 +62,7 @@ impl Store {
             record: None,
             now: clock::wall(),
             holder_died: false,
-            replaced: self.replaced(None),
+            replaced: self.meta.replaced_at,
             controls: Controls::default(),
         }
     }

@@ -77,12 +77,22 @@ pub(crate) async fn apply(
     sqlx::raw_sql(SQL).execute(&mut *write).await.map_err(sqlite::trouble)?;
     let moved = meta.as_ref().is_none_or(|meta| meta.file != file);
     let before = meta.and_then(|meta| meta.replaced_at);
-    let replaced_at = if moved && others_live() { Some(clock::wall()) } else { before };
+    let replaced_at =
+        if moved && others_live() { Some(replacement(&mut write).await?) } else { before };
     note(&mut write, "schema_version", Some(VERSION.to_string())).await?;
     note(&mut write, "replaced_us", replaced_at.map(|at| at.as_micros().to_string())).await?;
     note(&mut write, "file", file.clone()).await?;
     write.commit().await.map_err(sqlite::trouble)?;
     Ok(Meta { replaced_at, file, version: VERSION })
+}
+
+/// The present, but not before any beat that is there: the clock may have been set back since.
+async fn replacement(write: &mut SqliteConnection) -> Result<StoreTime, Error> {
+    let beats = "SELECT MAX(beaten_us) FROM incumbent_beat";
+    let last: Option<i64> =
+        sqlx::query_scalar(beats).fetch_one(write).await.map_err(sqlite::trouble)?;
+    let last = last.and_then(|micros| u64::try_from(micros).ok()).map(StoreTime::from_micros);
+    Ok(last.unwrap_or_default().max(clock::wall()))
 }
 
 async fn note(write: &mut SqliteConnection, key: &str, value: Option<String>) -> Result<(), Error> {

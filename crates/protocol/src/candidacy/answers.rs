@@ -184,8 +184,11 @@ impl Candidacy {
         let counts = open && !self.deference.is_zero();
         self.open_since = counts.then(|| self.open_since.unwrap_or(heard_at.time()));
         let term = mark.map(|(term, _)| term);
-        self.went_back &= term < self.newest || snapshot.replaced.is_some();
         self.newest = self.newest.max(term);
+        let lease = snapshot.record.as_ref().map(|record| record.rules.lease());
+        self.longest = self.longest.max(lease.unwrap_or_default());
+        self.behind = snapshot.went_back(self.newest).then_some(self.longest);
+        self.went_back &= self.behind.is_some();
         self.record.clone_from(&snapshot.record);
         if self.membership.is_some() {
             self.seen = Some(Box::new(snapshot.clone()));

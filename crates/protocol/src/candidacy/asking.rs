@@ -7,7 +7,7 @@
 use core::time::Duration;
 
 use super::{Candidacy, Effect, Stage, Ticket, UnderWay, Wish};
-use crate::lease::request::{Bid, Holding, Request, Resignation};
+use crate::lease::request::{Bid, Holding, Request, Resignation, patience};
 use crate::rounds::register::{MemberId, Window};
 use crate::rounds::round::Act;
 use crate::term::Term;
@@ -114,10 +114,7 @@ impl Candidacy {
     }
 
     pub(super) fn patience(&self) -> Duration {
-        let own = self.timing.rules().lease();
-        self.record
-            .as_ref()
-            .map_or(own, |record| record.patience(&self.me.name).max(record.rules.lease()))
+        patience(self.record.as_ref(), &self.me.name, self.timing.rules(), self.behind)
     }
 
     pub(super) fn bid(&self, now: Time) -> Bid {
@@ -126,6 +123,7 @@ impl Candidacy {
             rules: *self.timing.rules(),
             suspicion: self.observation.as_ref().and_then(|o| o.suspect(now, self.patience())),
             newest: self.newest,
+            longest: self.longest,
         }
     }
 

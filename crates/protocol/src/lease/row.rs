@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 use crate::controls::Controls;
 use crate::identity::{CandidateId, CandidateName};
 use crate::observation::{Beat, Mark, View};
+use crate::planted::{self, Bug};
 use crate::rules::{Expiry, Rules};
 use crate::term::Term;
 use crate::time::StoreTime;
@@ -102,9 +103,8 @@ pub struct Snapshot {
     pub now: StoreTime,
     /// Proof, not belief, that the holder's process is gone, where a backend has such proof.
     pub holder_died: bool,
-    /// When the store took the place of another under candidates that were already running, if it
-    /// did and the row was not written since: what it shows may be older than what they know, or
-    /// missing because it was lost.
+    /// When the store last took the place of another under candidates that were already running, if
+    /// it ever did. Not before any beat that it shows from that time.
     pub replaced: Option<StoreTime>,
     /// What operators have in force.
     pub controls: Controls,
@@ -118,7 +118,22 @@ impl Snapshot {
 
     /// What observers watch.
     pub fn view(&self) -> View {
-        View { mark: self.mark(), replaced: self.replaced }
+        let forgotten = planted::is(Bug::ReplacementForgotten) && !self.may_lack_writes();
+        View { mark: self.mark(), replaced: self.replaced.filter(|_| !forgotten) }
+    }
+
+    /// Whether the store lacks, or may lack, what was written last: a newer term was seen, or the
+    /// store took the place of another and no leader has beaten since.
+    pub fn went_back(&self, newest: Option<Term>) -> bool {
+        let found = self.record.as_ref().map(|record| record.term);
+        newest > found || (self.may_lack_writes() && !planted::is(Bug::ReplacementIgnored))
+    }
+
+    fn may_lack_writes(&self) -> bool {
+        self.replaced.is_some_and(|at| {
+            let lately = self.now.since(at) < Rules::LEASE_MAX;
+            lately && self.record.as_ref().is_none_or(|record| record.beaten_at <= at)
+        })
     }
 
     /// Whether operators keep a candidate from winning.

@@ -112,7 +112,8 @@ impl Play {
         let seen = self.observed[who].as_ref();
         let newest = seen.and_then(|seen| seen.view().mark).map(|(term, _)| term);
         let suspicion = seen.and_then(|seen| seen.suspect(self.local(), Duration::ZERO));
-        let bid = Bid { candidate: id(NAMES[who]), rules: self.rules, suspicion, newest };
+        let (candidate, rules) = (id(NAMES[who]), self.rules);
+        let bid = Bid { candidate, rules, suspicion, newest, longest: rules.lease() };
         match self.store.execute(self.now, &Request::Bid(bid)) {
             Outcome::Committed(Done::Claimed(claim)) => Some(claim),
             _ => None,

@@ -127,9 +127,11 @@ impl Store {
 
     /// Loses everything and begins anew, under candidates that are running.
     pub(crate) fn lose_all(&mut self) {
+        let beaten = self.record.as_ref().map_or(EPOCH, |record| record.beaten_at.as_micros());
+        let before = self.replaced.map_or(0, StoreTime::as_micros);
+        self.replaced = Some(StoreTime::from_micros(beaten.max(before) + 1));
         self.record = None;
         self.registers = Registers::default();
-        self.replaced = Some(StoreTime::from_micros(EPOCH));
     }
 
     /// Steps the wall clock.
@@ -148,7 +150,6 @@ impl Store {
             Ok(claim) => {
                 assert_eq!(claim.expected, snapshot.mark(), "decided on what was shown");
                 self.record = Some(claim.record());
-                self.replaced = None;
                 self.claims.push((at, claim.clone()));
                 Outcome::Committed(Done::Claimed(claim))
             }
@@ -169,7 +170,6 @@ impl Store {
                     let mark = record.and_then(|record| record.mark());
                     assert_eq!(claim.expected, mark, "decided on what was shown");
                     self.record = Some(claim.record());
-                    self.replaced = None;
                     self.claims.push((at, claim.clone()));
                 }
                 (Write::Beat, Some(record)) => {

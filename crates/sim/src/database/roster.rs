@@ -64,13 +64,11 @@ impl Database {
                     let mut record = claim.record();
                     record.beaten_at = now;
                     *row = Some(record);
-                    self.replaced[election] = None;
                     claimed = Some(claim.clone());
                 }
                 (Write::Beat, Some(record)) => {
                     record.beat += 1;
                     record.beaten_at = now;
-                    self.replaced[election] = None;
                 }
                 (Write::Patience(rules), Some(record)) => record.rules = *rules,
                 (Write::Release { successor, .. }, Some(record)) => {
@@ -130,11 +128,13 @@ mod tests {
 
     fn bid(bits: u128) -> Bid {
         let name = CandidateName::new("a").expect("name");
+        let rules = pacing().rules_at(pacing().round_time());
         Bid {
             candidate: CandidateId::new(name, Incarnation::from_random(bits)),
-            rules: pacing().rules_at(pacing().round_time()),
+            rules,
             suspicion: None,
             newest: None,
+            longest: rules.lease(),
         }
     }
 

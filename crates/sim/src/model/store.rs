@@ -23,7 +23,7 @@ use incumbent_protocol::time::StoreTime;
 pub struct Store {
     /// The row.
     pub record: Option<Record>,
-    /// When it came into being under running candidates, until it is written.
+    /// When it last came into being under running candidates.
     pub replaced: Option<StoreTime>,
     /// How often it, or VARS, was made anew: its clock is later each time.
     pub lives: u64,
@@ -95,9 +95,9 @@ impl Store {
     /// Loses the row, and knows it: a new store in the place of an old one. Its clock is later than
     /// any term before.
     pub fn lose(&mut self) {
+        self.replaced = Some(self.now());
         self.lives += 1;
         self.record = None;
-        self.replaced = Some(self.now());
         self.registers = Registers::default();
     }
 
@@ -162,7 +162,6 @@ impl Store {
     }
 
     fn begin(&mut self, claim: &Claim) {
-        self.replaced = None;
         self.repeated |= self.newest.is_some_and(|newest| claim.term <= newest);
         self.newest = self.newest.max(Some(claim.term));
         self.record = Some(claim.record());

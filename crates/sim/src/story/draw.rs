@@ -186,12 +186,36 @@ fn drawn(random: &mut Random, setting: &Setting, of: fn(Kind) -> bool) -> Vec<Fa
         let pause = pause.max(end / MOST_OF_A_KIND);
         let mut at = random.between(1, pause * 2);
         while at < end {
-            faults.push(fault(&mut random, setting, kind, at));
+            let fault = fault(&mut random, setting, kind, at);
+            faults.push(fault);
+            faults.extend(in_its_wake(&mut random, setting, fault, &drawn));
             at += random.between(1, pause * 2);
         }
     }
     faults.sort_by_key(|fault| fault.at);
     faults
+}
+
+/// What comes with a fault. A store that goes back can do harm where a leader does not hear of it, and
+/// where rules changed shortly before: so somebody is cut off, and new rules are followed by it.
+fn in_its_wake(random: &mut Random, setting: &Setting, fault: Fault, drawn: &[Kind]) -> Vec<Fault> {
+    let lease = setting.lease;
+    let rollback = match fault.kind {
+        Kind::Rollback => fault,
+        Kind::NewRules if drawn.contains(&Kind::Rollback) => {
+            let later = fault.span + random.between(lease * 2, lease * 6);
+            let (at, span) = (fault.at + later, later + random.between(lease / 10, lease / 2));
+            let down = signed(random.spread(lease / 50, lease / 2));
+            Fault { at, kind: Kind::Rollback, target: 0, span, level: down }
+        }
+        _ => return Vec::new(),
+    };
+    let target = random.index(setting.candidates);
+    let span = random.between(lease, lease * 4);
+    let cut = Fault { at: rollback.at, kind: Kind::Cut, target, span, level: 0 };
+    let mut wake = vec![rollback, cut];
+    wake.retain(|it| *it != fault && it.at < setting.heals_at());
+    wake
 }
 
 fn fits(kind: Kind, setting: &Setting, drawn: &[Kind]) -> bool {
@@ -203,7 +227,9 @@ fn fits(kind: Kind, setting: &Setting, drawn: &[Kind]) -> bool {
         Kind::StoreStep => setting.expiry != Expiry::Database,
         Kind::Rollback | Kind::Delete => !drawn.contains(&Kind::StoreStep),
         // Who keeps a shorter lease than a lost row said cannot know how long to wait.
-        Kind::OddRules => !drawn.contains(&Kind::Delete),
+        Kind::OddRules => !drawn.contains(&Kind::Delete) && !drawn.contains(&Kind::Rollback),
+        // Nobody is left who keeps other rules than the rest.
+        Kind::NewRules => !drawn.contains(&Kind::OddRules),
         _ => true,
     }
 }
@@ -217,6 +243,7 @@ fn fault(random: &mut Random, setting: &Setting, kind: Kind, at: At) -> Fault {
     let (target, span, level) = match kind {
         Kind::Crash => (of_process, while_down, boundary(random)),
         Kind::CrashAll | Kind::GuardCrash => (0, while_down, 0),
+        Kind::NewRules => (0, random.spread(lease / 10, lease * 2), 0),
         Kind::Pause => (of_process, random.spread(lease / 10, lease * 20), boundary(random)),
         Kind::SlowCpu => (of_process, window, signed(random.between(1, setting.grace / 4))),
         Kind::Suspend | Kind::PauseInTransaction => {
@@ -293,14 +320,12 @@ fn skew_within(random: &mut Random, setting: &Setting) -> Skew {
     [bound, -bound, random.around_zero(bound.unsigned_abs())][random.index(3)]
 }
 
-/// How long a promotion takes. Leases survive lost writes only if it takes longer than they last,
-/// the longest of them: a store that went back may have forgotten that rounds had grown.
+/// How long a promotion takes: longer than any lease lasts, or not.
 fn outage(random: &mut Random, setting: &Setting) -> Span {
-    let longest = setting.longest_lease();
-    if setting.even_clocks {
-        random.between(longest * 2, longest * 6)
-    } else {
-        random.spread(setting.lease / 50, setting.lease * 6)
+    let long = setting.long_outage();
+    match random.below(4) {
+        0 => random.between(long, long * 3),
+        _ => random.spread(setting.lease / 50, setting.lease * 2),
     }
 }
 

@@ -27,6 +27,7 @@ impl World<'_> {
         match fault.kind {
             Kind::Crash | Kind::Pause => self.hit(fault),
             Kind::CrashAll => self.crash_all(fault.span),
+            Kind::NewRules => self.change_rules(fault.span),
             Kind::Suspend => {
                 self.count_if_up(fault);
                 self.freeze(small(fault.target), fault.span, true);

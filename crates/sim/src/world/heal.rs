@@ -88,7 +88,7 @@ impl World<'_> {
             }
             if record.rules != *self.manner.timing.rules() {
                 // Held under other rules: who is turned away by them tries again a while later.
-                due += setting.lease * 4;
+                due += setting.lease * 5;
             }
         }
         self.now + self.on_the_slowest_clock(due) + self.latencies()

@@ -132,10 +132,21 @@ impl World<'_> {
 
     /// Kills all processes at once.
     pub(super) fn crash_all(&mut self, down: Span) {
+        self.restart_all(down);
+        self.tally.fire(Kind::CrashAll);
+    }
+
+    /// Stops everybody, and starts them with other rules.
+    pub(super) fn change_rules(&mut self, down: Span) {
+        self.processes.iter_mut().for_each(|process| process.odd = !process.odd);
+        self.restart_all(down);
+        self.tally.fire(Kind::NewRules);
+    }
+
+    fn restart_all(&mut self, down: Span) {
         for number in 0..super::small(self.processes.len()) {
             let later = self.random.between(down / 2, down);
             self.crash(number, Some(later));
         }
-        self.tally.fire(Kind::CrashAll);
     }
 }

@@ -21,13 +21,15 @@ impl World<'_> {
             _ => fault.level.unsigned_abs(),
         };
         if fault.kind == Kind::Rollback && self.now + down > self.story.setting.heals_at() {
-            return; // The healing would cut the outage short, on whose length leases rest.
+            return; // The healing would cut the outage short, on whose length leases may rest.
         }
         let refuses = self.random.percent(50);
         self.kill_store(refuses);
         match fault.kind {
             Kind::Rollback => {
-                let knows = self.random.percent(50);
+                // One that does not know what it lost must leave leases the time to end.
+                let (setting, luck) = (&self.story.setting, self.random.percent(50));
+                let knows = luck || (setting.even_clocks && down < setting.long_outage());
                 if self.store.rows.roll_back(self.now, fault.span, knows) {
                     self.tally.fire(Kind::Rollback);
                 }

@@ -174,7 +174,8 @@ fn bid(incarnation: u128) -> Bid {
     let rules = Rules::new(Duration::from_secs(8), Duration::from_secs(1), Expiry::Observed);
     let name = "one".parse().expect("a name");
     let candidate = CandidateId::new(name, Incarnation::from_random(incarnation));
-    Bid { candidate, rules: rules.expect("good rules"), suspicion: None, newest: None }
+    let rules = rules.expect("good rules");
+    Bid { candidate, rules, suspicion: None, newest: None, longest: rules.lease() }
 }
 
 /// Begins the first term.

@@ -115,7 +115,14 @@ impl Candidate {
 
     pub(super) async fn bid(&mut self) -> Answer {
         let (candidate, rules) = (self.me.clone(), *timing().rules());
-        self.ask(Request::Bid(Bid { candidate, rules, suspicion: None, newest: None })).await
+        self.ask(Request::Bid(Bid {
+            candidate,
+            rules,
+            suspicion: None,
+            newest: None,
+            longest: rules.lease(),
+        }))
+        .await
     }
 
     /// Wins a term that is open.

@@ -40,12 +40,13 @@ impl Contend {
     /// the longest lease that there can be.
     fn outwaits(&self, scene: &Scene, vars: &Vars) -> Result<(), Refusal> {
         let (election, newest) = (&scene.election, self.bid.newest);
-        let found = election.record.as_ref().map(|record| record.term);
         let longest = vars.pacing.rules_at(vars.pacing.cap()).lease();
+        let longest = longest.max(self.bid.longest);
         let stood = self.bid.suspicion.as_ref();
         let stood = stood.is_some_and(|s| s.covers(&election.view(), longest));
         let earlier = vars.pace.number < self.pace;
-        if (election.replaced.is_some() || newest > found || earlier) && !stood {
+        if (election.went_back(newest) || earlier) && !stood {
+            let found = election.record.as_ref().map(|record| record.term);
             return Err(Refusal::WentBack { newest, found });
         }
         Ok(())

@@ -123,6 +123,7 @@ impl Setup {
             rules,
             suspicion: observed.suspect(Time::ZERO + patience, patience),
             newest: seen.map(|(term, _)| term),
+            longest: rules.lease(),
         }
     }
 

@@ -124,7 +124,8 @@ impl State {
         let view = View { mark: seen, replaced: None };
         let observed = Observation::first(view, HeardAt::after_answer(Time::ZERO));
         let suspicion = observed.suspect(Time::ZERO + patience, patience);
-        let bid = Bid { candidate, rules, suspicion, newest: seen.map(|(term, _)| term) };
+        let (newest, longest) = (seen.map(|(term, _)| term), rules.lease());
+        let bid = Bid { candidate, rules, suspicion, newest, longest };
         bid.decide(&page.snapshot(now)).ok().and_then(|claim| page.claimed(&claim))
     }
 
