@@ -62,6 +62,7 @@ pub(crate) async fn run(
     let board = board(settings, printer).await?;
     // What a killed guard leaves behind comes to this process.
     kin::adopt().context("cannot adopt what the command leaves behind")?;
+    tokio::spawn(kin::bury_forgotten());
     let backend = settings.open(&config).await?;
     if let Some((probe, rules)) = health {
         backend.bind_health(probe, rules)?;

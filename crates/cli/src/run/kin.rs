@@ -2,13 +2,14 @@
 //!
 //! Assumes: this process adopts orphans ([`adopt`]), so that a daemon below it stays below it; a
 //! kernel that lists children in `/proc` (Linux does).
-//! Promises: nobody else's process is ever signalled. After [`end`] nothing is left that this
+//! Promises: nobody else's process is ever signalled, but as the first process of a container this one
+//! has adopted every orphan there is, and cannot tell whose they were. After [`end`] nothing is left that this
 //! process may signal. Elsewhere than on Linux nothing is found, and the group must do.
 
 #[cfg(target_os = "linux")]
-pub(crate) use self::linux::{adopt, bury, end, group_of, signal_outside};
+pub(crate) use self::linux::{adopt, bury, bury_forgotten, end, group_of, signal_outside};
 #[cfg(not(target_os = "linux"))]
-pub(crate) use self::other::{adopt, bury, end, group_of, signal_outside};
+pub(crate) use self::other::{adopt, bury, bury_forgotten, end, group_of, signal_outside};
 
 #[cfg(target_os = "linux")]
 mod linux {
@@ -23,6 +24,9 @@ mod linux {
 
     /// Between two looks at what is left.
     const NAP: Duration = Duration::from_millis(1);
+
+    /// Between two looks at who was forgotten.
+    const LOOK: Duration = Duration::from_secs(5);
 
     /// A kernel that takes so long to end a killed process waits for a disk, or worse.
     const TELL_AFTER: Duration = Duration::from_millis(100);
@@ -43,6 +47,22 @@ mod linux {
     pub(crate) fn bury(spared: Option<Pid>) {
         for pid in children(getpid()).into_iter().filter(|&pid| Some(pid) != spared) {
             let _ = waitid(WaitId::Pid(pid), WaitIdOptions::EXITED | WaitIdOptions::NOHANG);
+        }
+    }
+
+    /// Buries the dead that were adopted and that nobody waits for, for as long as it is polled: as the
+    /// first process of a container, this process gets every orphan. Guards and probes are waited for
+    /// elsewhere, and at once; so who is still dead at the next look is nobody's.
+    pub(crate) async fn bury_forgotten() {
+        let mut seen = BTreeSet::new();
+        loop {
+            tokio::time::sleep(LOOK).await;
+            let dead = |pid: &Pid| Stat::of(*pid).is_some_and(|stat| stat.is_dead);
+            let dead: Vec<Pid> = children(getpid()).into_iter().filter(dead).collect();
+            for pid in dead.iter().filter(|pid| seen.contains(&pid.as_raw_pid())) {
+                let _ = waitid(WaitId::Pid(*pid), WaitIdOptions::EXITED | WaitIdOptions::NOHANG);
+            }
+            seen = dead.iter().map(|pid| pid.as_raw_pid()).collect();
         }
     }
 
@@ -159,6 +179,10 @@ mod other {
     pub(crate) fn signal_outside(_: Pid, _: Signal) {}
 
     pub(crate) fn bury(_: Option<Pid>) {}
+
+    pub(crate) async fn bury_forgotten() {
+        std::future::pending().await
+    }
 
     pub(crate) fn end() {}
 }

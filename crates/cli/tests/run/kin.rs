@@ -114,6 +114,32 @@ fn a_guard_that_was_adopted_by_the_first_process_still_ends_everything() {
 }
 
 #[test]
+fn the_supervisor_buries_orphans_that_are_not_of_the_command() {
+    let mut troupe = troupe();
+    // Each probe leaves one behind, in a session of its own. The supervisor adopts it.
+    let flags = ["--health", "setsid sleep 0.1 & exit 0", "--health-every", "500ms"];
+    let work = r#"echo "$INCUMBENT_NAME $INCUMBENT_TOKEN $$ 0" >> "$STARTS"; exec sleep 600"#;
+    troupe.join_with("ann", &flags, &["sh", "-c", work]);
+    let guard = parent_of(troupe.nth_start(1).pid).expect("the guard");
+    let supervisor = parent_of(guard).expect("the supervisor");
+    let is_orphan = |pid: i32| {
+        let name = std::fs::read_to_string(format!("/proc/{pid}/comm"));
+        name.is_ok_and(|name| name == "sleep\n") && parent_of(pid) == Some(supervisor)
+    };
+    let is_dead = |pid: i32| !is_alive(pid) && is_orphan(pid);
+    let orphan = troupe.until("a dead orphan", || {
+        let threads = std::fs::read_dir(format!("/proc/{supervisor}/task")).ok()?.flatten();
+        let lists = threads.flat_map(|it| std::fs::read_to_string(it.path().join("children")));
+        let pids: Vec<i32> = lists
+            .flat_map(|list| list.split(' ').flat_map(str::parse).collect::<Vec<_>>())
+            .collect();
+        pids.into_iter().find(|&pid| is_dead(pid))
+    });
+    troupe.until("its burial", || (!is_dead(orphan)).then_some(()));
+    assert_eq!(parent_of(guard), Some(supervisor), "the candidate goes on");
+}
+
+#[test]
 fn the_command_cannot_read_what_the_supervisor_tells_the_guard() {
     let mut troupe = troupe();
     troupe.join("ann");
