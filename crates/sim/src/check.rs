@@ -53,9 +53,15 @@ pub fn judge(history: &History) -> Report {
     Report { torn: history.torn, ..judge.finish() }
 }
 
-/// Reads history files, merges them and judges what they tell together.
+/// Reads history files, merges them and judges what they tell together. Files in which nothing
+/// happens are an error: whoever audits them is likely to have named the wrong ones.
 pub fn audit(paths: &[impl AsRef<Path>]) -> Result<Report, HistoryError> {
-    Ok(judge(&History::read(paths)?))
+    let history = History::read(paths)?;
+    if history.is_empty() {
+        let files = paths.iter().map(|path| path.as_ref().display().to_string());
+        return Err(HistoryError::Empty { files: files.collect::<Vec<_>>().join(", ") });
+    }
+    Ok(judge(&history))
 }
 
 /// A judge of one property: it takes facts as they come and tells at the end what it found.

@@ -37,6 +37,12 @@ pub enum HistoryError {
         #[source]
         cause: io::Error,
     },
+    /// There is nothing to judge in the files.
+    #[error("{files}: nothing to judge: no line tells of an election")]
+    Empty {
+        /// Which files.
+        files: String,
+    },
     /// A line is not one of ours.
     #[error("{file}:{line}: not a line of a history: {problem}")]
     Foreign {
@@ -102,6 +108,12 @@ impl History {
     pub fn from_lines(mut lines: Vec<Line>) -> History {
         lines.sort_by_key(|line| line.at);
         History { lines, torn: 0 }
+    }
+
+    /// Whether nothing happens in it: nobody did more than to open and close it.
+    pub fn is_empty(&self) -> bool {
+        let idle = |line: &Line| matches!(line.event, Event::Opened { .. } | Event::Closed);
+        self.lines.iter().all(idle)
     }
 
     /// The history as text, one JSON object a line.

@@ -54,6 +54,22 @@ fn two_leaders_at_once_are_a_broken_promise() {
 }
 
 #[test]
+fn files_in_which_nothing_happens_are_wrong_usage() {
+    let desk = Desk::new();
+    let who = r#""candidate":{"name":"a","incarnation":"0000000000000000000000000000000a"}"#;
+    let opened =
+        format!(r#"{{"at":1,{who},"event":"opened","version":1,"clock":"c","wall":0}}"#) + "\n";
+    let closed = format!(r#"{{"at":2,{who},"event":"closed"}}"#) + "\n";
+    desk.write("empty", "");
+    desk.write("headers", &(opened + &closed));
+    for json in [&[][..], &["--json"]] {
+        let ended = desk.call(&[&["audit", "empty", "headers"], json].concat());
+        assert_eq!((ended.code, ended.out.as_str()), (2, ""), "{ended:?}");
+        assert!(ended.err.contains("empty, headers: nothing to judge"), "{ended:?}");
+    }
+}
+
+#[test]
 fn a_foreign_or_missing_file_is_wrong_usage() {
     let desk = Desk::new();
     desk.write("notes.txt", "buy milk\n");
