@@ -5,13 +5,14 @@
 //! Promises: lines of one clock come out in the order of their stamps; whatever cannot be read is
 //! an error that names the file and the line, except for torn lines, which are counted.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
 use incumbent_protocol::history::{Event, Line, VERSION};
 use incumbent_protocol::identity::CandidateId;
+use incumbent_protocol::time::Time;
 use serde::Deserialize;
 use thiserror::Error;
 
@@ -76,6 +77,23 @@ pub enum HistoryError {
         /// Whose line.
         candidate: CandidateId,
     },
+    /// The stamps of a candidate go back, which no clock of ours does: overlaps cannot be found.
+    #[error(
+        "{file}:{line}: {candidate} stamped this {at}, before {before} of an earlier line: the file was changed, or the \
+         clock is broken"
+    )]
+    Backwards {
+        /// Which file.
+        file: String,
+        /// Which line, counted from 1.
+        line: usize,
+        /// Whose line.
+        candidate: CandidateId,
+        /// Its stamp.
+        at: Time,
+        /// The stamp that it must not be before.
+        before: Time,
+    },
 }
 
 impl History {
@@ -133,7 +151,15 @@ struct Reader<'a> {
     name: &'a str,
     lines: Vec<Line>,
     torn: usize,
-    opened: BTreeSet<CandidateId>,
+    opened: BTreeMap<CandidateId, Since>,
+}
+
+/// The stamps of a candidate that its later lines must not be before.
+#[derive(Clone, Copy)]
+struct Since {
+    opened: Time,
+    /// Of the last line that was stamped as it was written.
+    last: Time,
 }
 
 /// As much of a line as every version will have.
@@ -145,7 +171,7 @@ struct Header {
 
 impl<'a> Reader<'a> {
     fn new(name: &'a str) -> Self {
-        Reader { name, lines: Vec::new(), torn: 0, opened: BTreeSet::new() }
+        Reader { name, lines: Vec::new(), torn: 0, opened: BTreeMap::new() }
     }
 
     fn take(&mut self, text: &str) -> Result<(), HistoryError> {
@@ -187,13 +213,23 @@ impl<'a> Reader<'a> {
 
     fn keep(&mut self, number: usize, line: Line) -> Result<(), HistoryError> {
         if matches!(line.event, Event::Opened { .. }) {
-            self.opened.insert(line.candidate.clone());
-        } else if !self.opened.contains(&line.candidate) {
-            return Err(HistoryError::Unopened {
-                file: self.name.to_owned(),
-                line: number,
-                candidate: line.candidate,
-            });
+            let since = Since { opened: line.at, last: line.at };
+            self.opened.insert(line.candidate.clone(), since);
+            self.lines.push(line);
+            return Ok(());
+        }
+        let file = self.name.to_owned();
+        let Some(since) = self.opened.get_mut(&line.candidate) else {
+            return Err(HistoryError::Unopened { file, line: number, candidate: line.candidate });
+        };
+        let in_turn = is_in_turn(&line.event);
+        let before = if in_turn { since.last } else { since.opened };
+        if line.at < before {
+            let Line { at, candidate, .. } = line;
+            return Err(HistoryError::Backwards { file, line: number, candidate, at, before });
+        }
+        if in_turn {
+            since.last = line.at;
         }
         self.lines.push(line);
         Ok(())
@@ -216,6 +252,19 @@ impl<'a> Reader<'a> {
     fn foreign(&self, line: usize, problem: &serde_json::Error) -> HistoryError {
         HistoryError::Foreign { file: self.name.to_owned(), line, problem: problem.to_string() }
     }
+}
+
+/// Whether a candidate stamps it as it writes it. Work is stamped when it begins and ends, often by
+/// another process, and marks are written by somebody else.
+const fn is_in_turn(event: &Event) -> bool {
+    !matches!(
+        event,
+        Event::WorkBegan { .. }
+            | Event::WorkEnded { .. }
+            | Event::Killed
+            | Event::Paused
+            | Event::Resumed
+    )
 }
 
 fn is_opening(text: &str) -> bool {

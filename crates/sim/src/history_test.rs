@@ -96,3 +96,31 @@ fn files_are_merged_in_the_order_of_their_stamps() {
     let order: Vec<_> = history.lines.iter().map(|line| line.at.as_nanos()).collect();
     assert_eq!(order, [1, 1, 2, 3]);
 }
+
+#[test]
+fn stamps_that_go_back_are_refused_with_file_and_line() {
+    let early = GAINED.replace("\"at\":2", "\"at\":0");
+    let late = OPENED.replace("\"at\":1", "\"at\":3");
+    for (lines, place) in [
+        (text(&[OPENED, &early]), "a.history:2: "),
+        (text(&[&late, GAINED]), "a.history:2: "),
+        (text(&[OPENED, CLOSED, GAINED]), "a.history:3: "),
+    ] {
+        let problem = problem(&lines);
+        assert!(problem.starts_with(place) && problem.contains("before"), "{problem}");
+    }
+}
+
+#[test]
+fn lines_of_other_writers_may_come_late_but_not_from_before_the_opening() {
+    let began = r#"{"at":1,"candidate":{"name":"a","incarnation":"0000000000000000000000000000000a"},"event":"work_began","election":"ledger","term":5}"#;
+    assert!(History::parse("a.history", &text(&[OPENED, GAINED, began])).is_ok());
+    let early = began.replace("\"at\":1", "\"at\":0");
+    assert!(problem(&text(&[OPENED, GAINED, &early])).starts_with("a.history:3: "));
+}
+
+#[test]
+fn another_candidate_in_the_file_may_be_behind() {
+    let other = OPENED.replace("000a", "000b");
+    assert!(History::parse("a.history", &text(&[OPENED, CLOSED, &other])).is_ok());
+}
