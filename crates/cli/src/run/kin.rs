@@ -14,6 +14,9 @@ pub(crate) use self::other::{adopt, bury, bury_forgotten, end, group_of, signal_
 #[cfg(target_os = "linux")]
 mod linux {
     use std::collections::BTreeSet;
+    use std::ffi::OsString;
+    use std::path::Path;
+    use std::sync::LazyLock;
     use std::time::{Duration, Instant};
 
     use rustix::io::Errno;
@@ -32,7 +35,14 @@ mod linux {
     const TELL_AFTER: Duration = Duration::from_millis(100);
 
     /// From now on, whatever loses its parent below this process becomes a child of this process.
+    /// Refused if `/proc` is not that of this process's namespace, because nothing would be found there.
     pub(crate) fn adopt() -> std::io::Result<()> {
+        let own = std::fs::read_link("/proc/self")?;
+        if own != Path::new(&getpid().to_string()) {
+            let problem = "/proc shows another PID namespace: mount it anew in this one, for example \
+                           with `unshare --mount-proc`";
+            return Err(std::io::Error::other(problem));
+        }
         Ok(set_child_subreaper(Some(getpid()))?)
     }
 
@@ -134,14 +144,27 @@ mod linux {
         found
     }
 
-    /// Whoever has that process for a parent; the kernel keeps them by thread.
+    /// Whoever has that process for a parent; the kernel keeps them by thread. Not every kernel and
+    /// sandbox shows these lists; then all processes are asked for their parents.
     fn children(pid: Pid) -> Vec<Pid> {
+        static HAS_LISTS: LazyLock<bool> =
+            LazyLock::new(|| Path::new("/proc/thread-self/children").exists());
+        if !*HAS_LISTS {
+            return children_by_parent(pid);
+        }
         let threads = std::fs::read_dir(format!("/proc/{}/task", pid.as_raw_pid()));
         let threads = threads.into_iter().flatten().flatten();
         let lists =
             threads.filter_map(|it| std::fs::read_to_string(it.path().join("children")).ok());
         let number = |word: &str| word.parse().ok().and_then(Pid::from_raw);
         lists.flat_map(|list| list.split(' ').filter_map(number).collect::<Vec<_>>()).collect()
+    }
+
+    fn children_by_parent(pid: Pid) -> Vec<Pid> {
+        let all = std::fs::read_dir("/proc").into_iter().flatten().flatten();
+        let number = |name: OsString| name.to_str()?.parse().ok().and_then(Pid::from_raw);
+        let all = all.filter_map(|it| number(it.file_name()));
+        all.filter(|&it| Stat::of(it).and_then(|stat| stat.parent) == Some(pid)).collect()
     }
 
     /// What the kernel says about a process.
@@ -159,6 +182,22 @@ mod linux {
             let is_dead = matches!(words.next()?, "Z" | "X");
             let mut number = || words.next()?.parse().ok().and_then(Pid::from_raw);
             Some(Stat { is_dead, parent: number(), group: number() })
+        }
+    }
+
+    #[cfg(test)]
+    mod tests {
+        use super::*;
+
+        #[test]
+        fn a_child_is_found_in_the_lists_and_without_them() {
+            let mut child = std::process::Command::new("sleep").arg("600").spawn().expect("sleep");
+            let pid = i32::try_from(child.id()).ok().and_then(Pid::from_raw).expect("a number");
+            let found = (children(getpid()).contains(&pid), children_by_parent(getpid()));
+            child.kill().expect("killed");
+            child.wait().expect("dead");
+            assert!(found.0 && found.1.contains(&pid), "{found:?}");
+            assert!(!children_by_parent(getpid()).contains(&pid));
         }
     }
 }

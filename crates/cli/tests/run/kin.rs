@@ -162,21 +162,39 @@ fn the_command_cannot_read_what_the_supervisor_tells_the_guard() {
 
 #[test]
 fn the_exit_code_is_right_where_the_supervisors_group_is_outside_its_pid_namespace() {
-    let unshare = |words: &[&str]| {
-        let mut command = std::process::Command::new("unshare");
-        command.args(["--user", "--map-root-user", "--pid", "--fork", "--mount-proc"]).args(words);
-        command
-    };
-    if !unshare(&["true"]).output().is_ok_and(|output| output.status.success()) {
-        let _ = writeln!(std::io::stderr(), "skipped: PID namespaces are not available here");
-        return;
-    }
+    let Some(mut unshare) = unshare(&["--mount-proc"]) else { return };
     let troupe = troupe();
     let url = format!("sqlite://{}", troupe.path("e.db").display());
     // The daemon must be dead too, although no signal goes to the group. It holds standard output, so
     // that the call returns only after its end.
     let work = "(setsid sleep 600 &) ; sleep 600 & exit 3";
     let words = [PROGRAM, "run", "--url", &url, "--", "sh", "-c", work];
-    let ended = unshare(&words).output().expect("unshare");
+    let ended = unshare.args(words).output().expect("unshare");
     assert_eq!(ended.status.code(), Some(3), "{}", String::from_utf8_lossy(&ended.stderr));
+}
+
+#[test]
+fn where_proc_shows_another_pid_namespace_nothing_is_started() {
+    let Some(mut unshare) = unshare(&[]) else { return };
+    let troupe = troupe();
+    let url = format!("sqlite://{}", troupe.path("e.db").display());
+    let words = [PROGRAM, "run", "--url", &url, "--", "echo", "started"];
+    let ended = unshare.args(words).output().expect("unshare");
+    let said = String::from_utf8_lossy(&ended.stderr);
+    assert_eq!((ended.status.code(), ended.stdout), (Some(125), Vec::new()), "{said}");
+    assert!(said.contains("/proc shows another PID namespace"), "{said}");
+}
+
+/// `unshare` with a PID namespace, ready for a command; `None` if there are none here.
+fn unshare(flags: &[&str]) -> Option<std::process::Command> {
+    let unshare = || {
+        let mut command = std::process::Command::new("unshare");
+        command.args(["--user", "--map-root-user", "--pid", "--fork"]).args(flags);
+        command
+    };
+    if unshare().arg("true").output().is_ok_and(|output| output.status.success()) {
+        return Some(unshare());
+    }
+    let _ = writeln!(std::io::stderr(), "skipped: PID namespaces are not available here");
+    None
 }
