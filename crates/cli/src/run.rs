@@ -124,8 +124,6 @@ impl Supervisor<'_> {
         lookout: &mut Lookout,
         quorum: &mut Quorum<'_>,
     ) -> anyhow::Result<Exit> {
-        let voice = self.voice(self.field.base(), None);
-        voice.say("contending", &format!("contends for {}", self.field.describe()));
         loop {
             let won = match self.contend(signals, lookout, quorum).await? {
                 Ok(won) => won,
@@ -148,18 +146,14 @@ impl Supervisor<'_> {
         let (mut win, mut over) = (pin!(self.field.win()), pin!(pause(self.args.wait)));
         loop {
             tokio::select! {
-                won = &mut win => return Ok(Ok(won?)),
+                // What was heard before it won is told before.
+                biased;
                 code = signals.next() => return Ok(Err(Exit::Child(code))),
-                () = &mut over => {
-                    voice.say("gave up", &lookout.verdict());
-                    return Ok(Err(Exit::WaitOver));
-                }
-                count = quorum.next() => match count {
-                    Count::Short(words) => voice.say("waiting", &words),
-                    Count::Enough => voice.say("contending", "enough voters are there now"),
-                },
                 news = lookout.next() => match news {
                     News::Hindered(why) => voice.say("not contending", &why),
+                    News::Begins => {
+                        voice.say("contending", &format!("contends for {}", self.field.describe()));
+                    }
                     News::Contends => {
                         let text = format!("contends for {} now", self.field.describe());
                         voice.say("contending", &text);
@@ -168,6 +162,19 @@ impl Supervisor<'_> {
                         let text = format!("another live process has the same name: {who}");
                         voice.say("twin", &text);
                     }
+                },
+                won = &mut win => return Ok(Ok(won?)),
+                () = &mut over => {
+                    voice.say("gave up", &lookout.verdict());
+                    return Ok(Err(Exit::WaitOver));
+                }
+                count = quorum.next() => match count {
+                    Count::Short(words) => voice.say("waiting", &words),
+                    Count::Enough if lookout.has_begun() => {
+                        voice.say("contending", "enough voters are there now");
+                    }
+                    // It is told as soon as they know of this candidate.
+                    Count::Enough => {}
                 },
             }
         }

@@ -18,6 +18,8 @@ mod troupe;
 use std::time::{Duration, Instant};
 
 use rustix::process::Signal;
+use sqlx::Connection;
+use sqlx::sqlite::{SqliteConnectOptions, SqliteConnection};
 use troupe::{Troupe, is_alive, parent_of, send};
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_incumbent");
@@ -253,6 +255,52 @@ fn a_named_candidate_takes_over_by_order() {
     let second = troupe.nth_start(2);
     assert_eq!(second.name, "cem");
     assert!(!is_alive(first.pid));
+    audit(&troupe);
+}
+
+/// Keeps bob's presence out of the store.
+const REFUSE_BOB: &str = "
+    CREATE TRIGGER refuse_bob BEFORE INSERT ON incumbent_candidate WHEN NEW.holder = 'bob'
+    BEGIN SELECT RAISE(ABORT, 'no room'); END";
+
+/// Runs one statement on the troupe's database.
+fn on_database(troupe: &Troupe, sql: &'static str) {
+    let options = SqliteConnectOptions::new().filename(troupe.path("e.db"));
+    let options = options.busy_timeout(Duration::from_secs(20));
+    let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime");
+    runtime.block_on(async {
+        let mut database = SqliteConnection::connect_with(&options).await.expect("database");
+        sqlx::query(sql).execute(&mut database).await.expect("a statement");
+    });
+}
+
+#[test]
+fn a_candidate_that_no_order_can_name_yet_does_not_say_that_it_contends() {
+    let mut troupe = troupe();
+    troupe.join("ann");
+    troupe.nth_start(1);
+    on_database(&troupe, REFUSE_BOB);
+    troupe.join("bob");
+    troupe.until("a warning", || troupe.read("bob.err").contains("not listed yet").then_some(()));
+    assert!(!troupe.read("bob.err").contains("contending"), "{}", troupe.read("bob.err"));
+    on_database(&troupe, "DROP TRIGGER refuse_bob");
+    troupe.until("bob to contend", || troupe.read("bob.err").contains("contending").then_some(()));
+    let order = troupe.call("takeover").args(["bob", "--yes"]).output().expect("takeover");
+    assert!(order.status.success(), "{}", String::from_utf8_lossy(&order.stderr));
+    assert_eq!(troupe.nth_start(2).name, "bob");
+    audit(&troupe);
+}
+
+#[test]
+fn a_candidate_that_no_order_can_name_takes_over_all_the_same() {
+    let mut troupe = troupe();
+    troupe.join("ann");
+    troupe.nth_start(1);
+    on_database(&troupe, REFUSE_BOB);
+    troupe.join("bob");
+    troupe.until("a warning", || troupe.read("bob.err").contains("not listed yet").then_some(()));
+    troupe.signal("ann", Signal::KILL);
+    assert_eq!(troupe.nth_start(2).name, "bob");
     audit(&troupe);
 }
 

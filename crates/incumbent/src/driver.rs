@@ -224,7 +224,10 @@ impl Driver {
             self.running = Some(Box::pin(run_errand(store, errand, limit)));
             return;
         }
-        let may_roll = roll && (people || self.looked) && !self.due.iter().any(presses);
+        // Whoever contends can be named in an order, so the others are told of it first.
+        let unlisted = self.seats.values().any(Seat::is_unlisted);
+        let turn = people || self.looked || unlisted;
+        let may_roll = roll && turn && !self.due.iter().any(presses);
         if may_roll && let Some(call) = self.roller.call(now, self.seats.values()) {
             self.looked = false;
             let limits = self.seats.values().map(Seat::timeout);

@@ -61,6 +61,9 @@ pub enum Change {
         /// What it is asked.
         handover: Handover,
     },
+    /// The others know of this process: [`Backend::candidates`](crate::Backend::candidates)
+    /// lists it, and orders can name it. Told once for as long as it takes part.
+    Listed,
     /// This process was asked to lead and does not contend, or does so again.
     Obstacle {
         /// Why it does not; `None` if it does again.
@@ -227,6 +230,7 @@ fn thin(waiting: &mut VecDeque<Change>) {
         waiting.iter().rposition(|c| matches!(c, Change::Unsure { .. } | Change::Resumed { .. }));
     let all = waiting.len();
     let last_pace = waiting.iter().rposition(|c| matches!(c, Change::Paced { .. }));
+    let last_listed = waiting.iter().rposition(|c| matches!(c, Change::Listed));
     let last_obstacle = waiting.iter().rposition(|c| matches!(c, Change::Obstacle { .. }));
     let gained: Vec<Term> = of(waiting, |c| match c {
         Change::Gained { term } => Some(*term),
@@ -251,6 +255,7 @@ fn thin(waiting: &mut VecDeque<Change>) {
             Change::Paced { .. } => Some(here) == last_pace,
             Change::WentBack { .. } | Change::Twin { .. } => false,
             Change::Obstacle { .. } => Some(here) == last_obstacle,
+            Change::Listed => Some(here) == last_listed,
             // Each is told once, and matters to whoever cleans up after the dead; but a reader that
             // never comes must not fill the memory.
             Change::Joined { .. }

@@ -32,6 +32,8 @@ impl Obstacle {
 pub(crate) enum News {
     /// It does not contend, and why.
     Hindered(String),
+    /// It contends, and the others know of it.
+    Begins,
     /// It contends again.
     Contends,
     /// Another live process has the same name.
@@ -52,6 +54,10 @@ pub(crate) struct Lookout {
 struct Known {
     /// One for each election.
     obstacles: Vec<Option<String>>,
+    /// One for each election: whether orders can name this candidate there.
+    listed: Vec<bool>,
+    /// Whether it was told that it contends.
+    begun: bool,
     /// Somebody else.
     leader: Option<CandidateId>,
     trouble: Option<String>,
@@ -60,7 +66,7 @@ struct Known {
 
 impl Lookout {
     pub(crate) fn new(me: CandidateId, ears: Vec<Changes>) -> Self {
-        let known = Known { obstacles: vec![None; ears.len()], ..Known::default() };
+        let known = Known::of(ears.len());
         Lookout { me, ears, known, obstacle: Obstacle::default() }
     }
 
@@ -73,6 +79,11 @@ impl Lookout {
     /// closed.
     pub(crate) async fn next(&mut self) -> News {
         poll_fn(|context| self.poll(context)).await
+    }
+
+    /// Whether it was told that this candidate contends.
+    pub(crate) const fn has_begun(&self) -> bool {
+        self.known.begun
     }
 
     /// Why this candidate did not win.
@@ -91,10 +102,9 @@ impl Lookout {
     fn poll(&mut self, context: &mut Context<'_>) -> Poll<News> {
         for (index, ear) in self.ears.iter_mut().enumerate() {
             while let Poll::Ready(Some(change)) = pin!(ear.next()).poll(context) {
-                if let Some(news) = self.known.hear(index, change, &self.me) {
-                    if !matches!(news, News::Twin(_)) {
-                        self.obstacle.set(self.known.obstacle());
-                    }
+                let news = self.known.hear(index, change, &self.me);
+                self.obstacle.set(self.known.obstacle());
+                if let Some(news) = news {
                     return Poll::Ready(news);
                 }
             }
@@ -104,6 +114,11 @@ impl Lookout {
 }
 
 impl Known {
+    fn of(elections: usize) -> Self {
+        let (obstacles, listed) = (vec![None; elections], vec![false; elections]);
+        Known { obstacles, listed, ..Known::default() }
+    }
+
     fn hear(&mut self, index: usize, change: Change, me: &CandidateId) -> Option<News> {
         match change {
             Change::Obstacle { why } => {
@@ -113,7 +128,15 @@ impl Known {
                 if before == after {
                     return None;
                 }
-                Some(after.map_or(News::Contends, News::Hindered))
+                match after {
+                    Some(why) => Some(News::Hindered(why)),
+                    None if self.begun => Some(News::Contends),
+                    None => self.begins(),
+                }
+            }
+            Change::Listed => {
+                self.listed[index] = true;
+                self.begins()
             }
             Change::Twin { who } if !self.twins.contains(&who) => {
                 self.twins.push(who.clone());
@@ -135,6 +158,17 @@ impl Known {
         }
     }
 
+    /// Told once, when nothing keeps it from contending and orders can name it.
+    fn begins(&mut self) -> Option<News> {
+        let now = !self.begun && self.is_listed() && self.obstacle().is_none();
+        self.begun |= now;
+        now.then_some(News::Begins)
+    }
+
+    fn is_listed(&self) -> bool {
+        self.listed.iter().all(|listed| *listed)
+    }
+
     /// Whoever contends for one slot contends.
     fn obstacle(&self) -> Option<String> {
         if self.obstacles.iter().any(Option::is_none) {
@@ -152,7 +186,7 @@ mod tests {
     use super::*;
 
     fn known(slots: usize) -> Known {
-        Known { obstacles: vec![None; slots], ..Known::default() }
+        Known { begun: true, ..Known::of(slots) }
     }
 
     fn me() -> CandidateId {
@@ -181,6 +215,18 @@ mod tests {
         assert_eq!(known.hear(1, hinder("cordoned"), &me()), None);
         assert!(matches!(known.hear(0, hinder("paused"), &me()), Some(News::Hindered(_))));
         assert_eq!(known.hear(1, Change::Obstacle { why: None }, &me()), Some(News::Contends));
+    }
+
+    #[test]
+    fn it_contends_once_it_is_listed_everywhere_and_nothing_hinders_it() {
+        let mut known = Known::of(2);
+        assert_eq!(known.hear(0, Change::Listed, &me()), None);
+        assert_eq!(known.hear(1, Change::Listed, &me()), Some(News::Begins));
+        assert_eq!(known.hear(1, Change::Listed, &me()), None);
+        let mut known = Known::of(1);
+        assert!(matches!(known.hear(0, hinder("paused"), &me()), Some(News::Hindered(_))));
+        assert_eq!(known.hear(0, Change::Listed, &me()), None);
+        assert_eq!(known.hear(0, Change::Obstacle { why: None }, &me()), Some(News::Begins));
     }
 
     #[test]

@@ -27,8 +27,8 @@ fn a_candidate_that_was_never_seen_is_refused() {
     let desk = Desk::new();
     let _alice = desk.leader("alice");
     let before = desk.standing();
-    let unknown =
-        "no candidate of the name nobody was ever seen in this election: `members` lists them";
+    let unknown = "no candidate of the name nobody was ever seen in this election: `members` lists them; \
+        if it has just started, wait until it says that it contends";
     desk.ask(&["transfer", "--to", "nobody"]).failed(1, unknown);
     desk.ask(&["takeover", "nobody", "--yes"]).failed(1, unknown);
     desk.ask(&["takeover", "nobody", "--dry-run"]).failed(1, unknown);

@@ -51,8 +51,8 @@ async fn transferred(kind: Kind) {
     let mut troupe = scene(kind).await;
     join(&mut troupe, "cat");
     let first = troupe.nth_start(1);
-    let unknown =
-        "no candidate of the name nobody was ever seen in this election: `members` lists them";
+    let unknown = "no candidate of the name nobody was ever seen in this election: `members` lists them; \
+        if it has just started, wait until it says that it contends";
     refused(&troupe, "transfer", &["--to", "nobody"], unknown);
     let wait = ["--to", "cat", "--drain", "40s", "--wait-for", "1m", "--reason", "it's due"];
     let order = ask(&troupe, "transfer", &wait);

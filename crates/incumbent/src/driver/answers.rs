@@ -5,13 +5,13 @@
 //! once, and once that it is well again.
 
 use incumbent_protocol::candidacy::Input;
-use incumbent_protocol::identity::ElectionName;
 use incumbent_protocol::time::HeardAt;
 use tracing::{info, warn};
 
-use super::Driver;
+use super::roller::Call;
 use super::seat::Seat;
 use super::work::{Finished, Heard};
+use super::{Driver, nominated};
 use crate::clock;
 use crate::error::{Error, Retry};
 use crate::observe::Change;
@@ -29,8 +29,8 @@ impl Driver {
     pub(super) fn finished(&mut self, finished: Finished) {
         self.running = None;
         self.idle = Some(finished.store);
-        if let Some((elections, heard)) = finished.rolled {
-            self.rolled(&elections, heard);
+        if let Some((call, heard)) = finished.rolled {
+            self.rolled(&call, heard);
         }
         let Some(round) = finished.round else { return };
         let heard_at = HeardAt::after_answer(clock::now());
@@ -47,20 +47,29 @@ impl Driver {
     }
 
     /// Tells every seat what the roll showed of its election.
-    fn rolled(&mut self, elections: &[ElectionName], mut heard: Result<Heard, Error>) {
+    fn rolled(&mut self, call: &Call, mut heard: Result<Heard, Error>) {
         let now = clock::now();
         let every = self.seats.values().map(Seat::roll_every).min();
-        self.roller.came_back(now, every.unwrap_or(self.default_timeout), heard.is_ok());
-        if let Err(error) = &heard {
-            tracing::debug!(%error, "the roll could not be called");
+        let listed = self.seats.values().all(|seat| !seat.is_unlisted());
+        let (first, waits) =
+            (!self.roller.fails(), self.idle.as_ref().is_some_and(nominated::waits));
+        self.roller.came_back(now, every.unwrap_or(self.default_timeout), heard.is_ok(), listed);
+        match &heard {
+            Err(error) if !listed && first && !waits => {
+                let candidate = self.me.name.as_str();
+                warn!(candidate, %error, "this candidate is not listed yet: it contends, but no order can name it");
+            }
+            Err(error) => tracing::debug!(%error, "the roll could not be called"),
+            Ok(_) => {}
         }
-        for election in elections {
+        for election in &call.elections {
             let Some(seat) = self.seats.get_mut(election) else { continue };
+            let line = call.lines.get(election).map(|line| line.presence);
             let showed = heard.as_mut().ok().and_then(|heard| {
                 let peers = heard.rolls.remove(election).unwrap_or_default();
                 Some((peers, heard.snapshots.as_mut()?.take(election)))
             });
-            seat.rolled(now, showed);
+            seat.rolled(now, line, showed);
         }
     }
 

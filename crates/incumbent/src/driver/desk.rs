@@ -123,6 +123,11 @@ impl Desk {
         self.heard = None;
     }
 
+    /// Whether the last call of the roll came back well.
+    pub(super) const fn has_heard(&self) -> bool {
+        self.heard.is_some()
+    }
+
     /// Whether an operator keeps this process from winning.
     pub(super) fn is_barred(&self) -> bool {
         self.heard.as_ref().is_some_and(|heard| {

@@ -32,7 +32,7 @@ pub(super) struct Roller {
 /// One call of the roll.
 #[derive(Debug)]
 pub(super) struct Call {
-    pub(super) lines: Vec<(ElectionName, Peer)>,
+    pub(super) lines: BTreeMap<ElectionName, Peer>,
     pub(super) elections: Vec<ElectionName>,
 }
 
@@ -98,16 +98,22 @@ impl Roller {
         } else {
             lines.clear();
         }
-        Some(Call { lines: lines.into_iter().collect(), elections })
+        Some(Call { lines, elections })
+    }
+
+    /// Whether the last call failed.
+    pub(super) const fn fails(&self) -> bool {
+        self.failures > 0
     }
 
     /// A call came back. If it failed, what it was to write is due again, later each time: it keeps
-    /// the only connection from the rounds.
-    pub(super) fn came_back(&mut self, now: Time, every: Duration, well: bool) {
+    /// the only connection from the rounds. Sooner if the others do not know of this process yet.
+    pub(super) fn came_back(&mut self, now: Time, every: Duration, well: bool, listed: bool) {
         if well {
             self.failures = 0;
             return;
         }
+        let every = if listed { every } else { every / RINGS };
         self.write_at = now + every * 2u32.pow(self.failures.min(BACKOFFS));
         self.failures = self.failures.saturating_add(1);
     }

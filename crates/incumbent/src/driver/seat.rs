@@ -59,6 +59,8 @@ pub(super) struct Seat {
     handover: Option<UnderWay>,
     /// What the others were last to be told.
     presence: Option<Presence>,
+    /// What the store says of it to the others, as far as is known; nothing before it took part.
+    listed: Option<Presence>,
     /// Orders that the driver is to carry out.
     orders: Vec<(Order, Papers)>,
     /// Why it does not contend, as it was last told.
@@ -99,6 +101,7 @@ impl Seat {
             desk,
             handover: None,
             presence: None,
+            listed: None,
             orders: Vec::new(),
             obstacle: None,
             winners: VecDeque::new(),
@@ -130,6 +133,11 @@ impl Seat {
     /// Whether this process leads or wants to, so that others should know of it.
     pub(super) fn takes_part(&self) -> bool {
         self.cell.is_some() || !self.winners.is_empty()
+    }
+
+    /// Whether it takes part and the others may not know of it yet: no order could name it.
+    pub(super) fn is_unlisted(&self) -> bool {
+        self.takes_part() && self.listed.is_none()
     }
 
     #[cfg(feature = "peers")]

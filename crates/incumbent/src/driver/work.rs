@@ -9,7 +9,6 @@ use std::pin::Pin;
 use std::time::Duration;
 
 use incumbent_protocol::candidacy::Ticket;
-use incumbent_protocol::identity::ElectionName;
 use incumbent_protocol::outcome::Outcome;
 use incumbent_protocol::time::AskedAt;
 use tracing::{Instrument, debug_span};
@@ -30,7 +29,7 @@ const VOTERS_PATIENCE: Duration = Duration::from_secs(30);
 pub(super) struct Finished {
     pub(super) store: Store,
     pub(super) round: Option<Round>,
-    pub(super) rolled: Option<(Vec<ElectionName>, Result<Heard, Error>)>,
+    pub(super) rolled: Option<(Call, Result<Heard, Error>)>,
 }
 
 /// What a call of the roll showed.
@@ -106,16 +105,15 @@ pub(super) async fn run_errand(mut store: Store, errand: Errand, limit: Duration
 
 /// Calls the roll, and reads what operators have in force.
 pub(super) async fn run_roll(mut store: Store, call: Call, limit: Duration) -> Finished {
-    let Call { lines, elections } = call;
     let called = async {
-        let lines: Vec<_> = lines.iter().map(|(name, line)| (name, line)).collect();
-        let names: Vec<_> = elections.iter().collect();
+        let lines: Vec<_> = call.lines.iter().collect();
+        let names: Vec<_> = call.elections.iter().collect();
         let rolls = store.roll(&lines, &names).await?;
         let snapshots = if names.is_empty() { None } else { Some(store.read(&names).await?) };
         Ok(Heard { rolls, snapshots })
     };
     let called = within(limit, called).await;
-    Finished { store, round: None, rolled: Some((elections, called)) }
+    Finished { store, round: None, rolled: Some((call, called)) }
 }
 
 async fn within<T>(

@@ -34,6 +34,9 @@ impl Seat {
     pub(in crate::driver) fn has_news(&mut self) -> bool {
         let presence = self.presence();
         let before = std::mem::replace(&mut self.presence, presence);
+        if presence.is_none() {
+            self.listed = None;
+        }
         presence.is_some() && presence != before
     }
 
@@ -47,8 +50,13 @@ impl Seat {
         self.desk.roll_every()
     }
 
-    /// Takes what a call of the roll showed; `None` if it failed.
-    pub(in crate::driver) fn rolled(&mut self, now: Time, heard: Option<(Vec<Peer>, Snapshot)>) {
+    /// Takes what a call of the roll showed, `None` if it failed; `line` is what it said of this seat.
+    pub(in crate::driver) fn rolled(
+        &mut self,
+        now: Time,
+        line: Option<Presence>,
+        heard: Option<(Vec<Peer>, Snapshot)>,
+    ) {
         let Some((peers, snapshot)) = heard else {
             return self.desk.unheard();
         };
@@ -58,6 +66,14 @@ impl Seat {
         for who in self.desk.hear(peers, snapshot) {
             warn!(election = %self.election, %who, "another live process has this candidate's name");
             self.tell(&Change::Twin { who });
+        }
+        if let Some(presence) = line.filter(|_| self.takes_part()) {
+            let first = self.listed.replace(presence).is_none();
+            // Whoever hears that it is listed should know what keeps it from contending, if it is kept.
+            self.tell_obstacle();
+            if first {
+                self.tell(&Change::Listed);
+            }
         }
         if let Some((term, _)) = &self.cell
             && let Some(Transfer { to, by, .. }) = self.desk.transfer(*term)
@@ -94,7 +110,9 @@ impl Seat {
     pub(super) fn tell_obstacle(&mut self) {
         let waits = self.cell.is_none() && !self.winners.is_empty();
         let obstacle = self.desk.obstacle().filter(|_| waits);
-        if obstacle == self.obstacle {
+        // It contends, but as long as the others read that it is not well no order can name it.
+        let awaits = self.listed == Some(Presence::Unfit) && self.desk.has_heard();
+        if obstacle == self.obstacle || (obstacle.is_none() && awaits) {
             return;
         }
         if let Some(why) = &obstacle {

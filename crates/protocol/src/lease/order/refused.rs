@@ -56,8 +56,12 @@ pub enum OrderError {
     /// It is not paused. *Retry:* not needed.
     #[error("the election is not paused")]
     NotPaused,
-    /// Nothing was ever heard of that candidate. *Retry:* after checking the name.
-    #[error("no candidate of the name {name} was ever seen in this election: `members` lists them")]
+    /// Nothing was ever heard of that candidate. *Retry:* after checking the name, or in a moment if it
+    /// has just started.
+    #[error(
+        "no candidate of the name {name} was ever seen in this election: `members` lists them; \
+         if it has just started, wait until it says that it contends"
+    )]
     NoSuchCandidate {
         /// As given.
         name: CandidateName,
