@@ -3,14 +3,14 @@
 use std::path::Path;
 use std::process::Stdio;
 
-use incumbent::Protocol;
-use incumbent_testbed::{MariaDb, Postgres};
+use incumbent::{Backend, Config, Leadership, Protocol, Schema};
+use incumbent_testbed::{MariaDb, Postgres, Proxy};
 use tokio::process::Command;
 
 use crate::judge::Memory;
 use crate::server::Server;
-use crate::support::run;
-use crate::troupe::{ELECTIONS, Troupe};
+use crate::support::{LEASE, run, soon};
+use crate::troupe::{BILLING, ELECTIONS, Troupe};
 
 /// What the tools of a server do.
 pub(crate) trait Backup: Server {
@@ -97,4 +97,44 @@ async fn tokens_grow_on_when_an_older_backup_of_postgres_is_restored() {
 #[tokio::test]
 async fn tokens_grow_on_when_an_older_backup_of_mariadb_is_restored() {
     restored::<MariaDb>(Protocol::Lease).await;
+}
+
+/// The backup is from before all candidates were given a longer lease, and whoever leads under that one
+/// does not hear of it.
+async fn restored_to_a_shorter_lease<S: Backup>() {
+    let server = S::begin().await;
+    Schema::of(&server.url()).expect("a URL").apply().await.expect("the tables are made");
+    let (_old, leadership) = lead(&server.url(), LEASE).await;
+    soon("the end of a term", leadership.resign()).await.expect("it lets go");
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("backup.sql");
+    run(server.save(&file)).await;
+    let proxy = Proxy::start(server.address()).await.expect("a proxy");
+    let (_cut_off, before) = lead(&proxy.url(&server.url()), LEASE * 8).await;
+    proxy.refuse(true);
+    proxy.reset();
+    // MariaDB knows to the second when a table was made, which tells a restored one from the one before.
+    tokio::time::sleep(LEASE).await;
+    run(server.restore(&file)).await;
+    let (_newcomer, after) = lead(&server.url(), LEASE * 8).await;
+    assert!(!before.is_valid(), "two lead");
+    assert!(after.term() > before.term(), "a token came back");
+}
+
+async fn lead(url: &str, lease: std::time::Duration) -> (Backend, Leadership) {
+    let config = Config::new().lease(lease).single_writer();
+    let backend = Backend::open_with(url, &config).await.expect("it opens");
+    let election = backend.election(BILLING).await.expect("the election opens");
+    let leadership = soon("a leader", election.campaign()).await.expect("it leads");
+    (backend, leadership)
+}
+
+#[tokio::test]
+async fn a_backup_of_postgres_with_a_shorter_lease_is_not_led_on_too_soon() {
+    restored_to_a_shorter_lease::<Postgres>().await;
+}
+
+#[tokio::test]
+async fn a_backup_of_mariadb_with_a_shorter_lease_is_not_led_on_too_soon() {
+    restored_to_a_shorter_lease::<MariaDb>().await;
 }
