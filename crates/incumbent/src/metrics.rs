@@ -148,7 +148,7 @@ pub const HANDSHAKES_REFUSED: Metric = counter(
 /// Messages that were not sent.
 pub const MESSAGES_DROPPED: Metric = counter(
     "incumbent_messages_dropped_total",
-    "Messages to peers that were not sent: the queue was full, or the message too long.",
+    "Messages to peers that were dropped: a queue was full, or the message too long.",
 )
 .with(&["candidate", "cause"]);
 /// How many vote.

@@ -2,10 +2,12 @@
 //!
 //! Assumes: the disk may be slow, which must not keep the runtime from anything else.
 //! Promises: an answer leaves only after what it promises is on the disk. Questions that arrive while
-//! the disk is busy are answered together, for the price of one write.
+//! the disk is busy are answered together, for the price of one write; only so many wait, and what
+//! is beyond that is dropped, because it is asked again. After a failed sync the voter says nothing
+//! more: what the file shows then need not be on the disk.
 
 use std::convert::Infallible;
-use std::sync::mpsc::{Receiver, Sender, TryRecvError, channel};
+use std::sync::mpsc::{Receiver, SyncSender, TryRecvError, TrySendError, sync_channel};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
@@ -16,7 +18,7 @@ use incumbent_protocol::ratify::{Ask, Electorate, Voter};
 
 use super::disk::Disk;
 use super::message::{Key, Message, Value};
-use super::numbers::Numbers;
+use super::numbers::{Dropped, Numbers};
 use super::register::FOUNDED;
 use super::voters::drawn;
 use crate::clock;
@@ -24,6 +26,9 @@ use crate::error::Error;
 
 /// Most questions that are answered together.
 const BATCH: usize = 256;
+
+/// Most questions that wait while the disk is busy.
+const QUEUE: usize = 256;
 
 /// How long to wait before a file that failed is opened again.
 const REOPEN: Duration = Duration::from_millis(500);
@@ -46,8 +51,9 @@ pub(super) enum What {
 /// The way to the voter. It ends when this is dropped.
 #[derive(Debug)]
 pub(super) struct Booth {
-    questions: Sender<Question>,
+    questions: SyncSender<Question>,
     thread: JoinHandle<()>,
+    numbers: Numbers,
 }
 
 impl Booth {
@@ -61,13 +67,14 @@ impl Booth {
     ) -> Result<Booth, Error> {
         let voter = Voter::from_entries(me, first.clone(), disk.entries()?);
         let voter = voter.of(Lineage::drawn(disk.lineage()));
-        let (questions, asked) = channel();
-        let clerk = Clerk { me, first, disk, voter, stranger: false, numbers };
+        let (questions, asked) = sync_channel(QUEUE);
+        let stranger = false;
+        let clerk = Clerk { me, first, disk, voter, stranger, numbers: numbers.clone() };
         let spawned = thread::Builder::new().name("incumbent-voter".to_owned());
         let spawned = spawned.spawn(move || clerk.serve(&asked, answer));
         let thread =
             spawned.map_err(|error| Error::Store(format!("no thread for the voter: {error}")))?;
-        Ok(Booth { questions, thread })
+        Ok(Booth { questions, thread, numbers })
     }
 
     /// Answers what was asked so far, and closes the file: another process may open it then.
@@ -76,10 +83,11 @@ impl Booth {
         let _ = tokio::task::spawn_blocking(move || self.thread.join()).await;
     }
 
-    /// Puts a question. Its answer comes when it may.
+    /// Puts a question. Its answer comes when it may; never, if too many wait already.
     pub(super) fn put(&self, question: Question) {
-        // The thread ends only after this sender.
-        let _ = self.questions.send(question);
+        if let Err(TrySendError::Full(_)) = self.questions.try_send(question) {
+            self.numbers.dropped(Dropped::Busy);
+        }
     }
 }
 
@@ -103,7 +111,13 @@ impl Clerk {
             self.complain();
             let entries: Vec<_> = promised.iter().flat_map(Answered::entries).collect();
             if let Err(error) = self.keep(entries) {
-                tracing::error!(%error, "a promise could not be kept: this voter says nothing");
+                if self.disk.is_unsynced() {
+                    tracing::error!(%error, file = self.disk.place(),
+                        "cannot sync the votes to disk: this voter abstains for good; check the disk and restart the \
+                         machine, or remove the voter, delete its file and add it again");
+                    return;
+                }
+                tracing::error!(%error, "cannot persist the vote; this voter abstains until its file is writable");
                 self = match self.start_over(questions) {
                     Some(anew) => anew,
                     None => return,

@@ -5,18 +5,28 @@
 //! of the machine; if it returns an error, either all of it is there or nothing. One process at a
 //! time has the file open.
 
+use std::fs::OpenOptions;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use incumbent_protocol::node::NodeId;
 use incumbent_protocol::ratify::voter::Entry;
 use incumbent_protocol::ratify::{Electorate, Slot};
-use redb::{Database, DatabaseError, ReadableDatabase, ReadableTable, TableDefinition};
+use redb::backends::FileBackend;
+use redb::{
+    Database, DatabaseError, ReadableDatabase, ReadableTable, StorageBackend, TableDefinition,
+};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use super::message::{Key, Value};
 use crate::error::Error;
+
+mod witness;
+
+use witness::Witness;
 
 /// Registers, by key.
 const SLOTS: TableDefinition<'_, &[u8], &[u8]> = TableDefinition::new("slots");
@@ -38,29 +48,54 @@ pub(super) struct Disk {
     path: PathBuf,
     place: String,
     lineage: u128,
+    /// Whether something that was written may be lost.
+    unsynced: Arc<AtomicBool>,
 }
 
 impl Disk {
     /// Opens the file of a node, or makes it. Waits for a moment if a process that has it open is
     /// ending.
     pub(super) fn open(path: &Path, node: NodeId, fresh_lineage: u128) -> Result<Disk, Error> {
+        let trouble = |problem: String| Error::Open { place: path.display().to_string(), problem };
+        if witness::is_noted(path) {
+            return Err(trouble(format!(
+                "a sync of this file failed, so its last promises may not be on the disk: check the disk and restart the \
+                 machine; or remove the voter, delete this file and {}, and add the voter again",
+                witness::note_of(path).display()
+            )));
+        }
+        let unsynced = Arc::<AtomicBool>::default();
         let pause = || std::thread::sleep(ENDING / 100);
-        let file = create(path, pause).map_err(|error| {
-            let problem = match error {
+        let file = create(path, &unsynced, pause).map_err(|error| {
+            trouble(match error {
                 DatabaseError::DatabaseAlreadyOpen => {
                     "another process votes with this file: give each its own address and folder"
                         .to_owned()
                 }
                 error => error.to_string(),
-            };
-            Error::Open { place: path.display().to_string(), problem }
+            })
         })?;
-        Disk::of(file, path, node, fresh_lineage)
+        Disk::of(file, unsynced, path, node, fresh_lineage)
+    }
+
+    /// The file of a node, kept in something else than a plain file.
+    #[cfg(test)]
+    pub(super) fn on(
+        backend: impl StorageBackend,
+        path: &Path,
+        node: NodeId,
+        fresh_lineage: u128,
+    ) -> Result<Disk, Error> {
+        let unsynced = Arc::default();
+        let file = begin(backend, &unsynced);
+        let file = file.map_err(|error| Error::Store(format!("{}: {error}", path.display())))?;
+        Disk::of(file, unsynced, path, node, fresh_lineage)
     }
 
     /// The file of a node, once it is open.
-    pub(super) fn of(
+    fn of(
         file: Database,
+        unsynced: Arc<AtomicBool>,
         path: &Path,
         node: NodeId,
         fresh_lineage: u128,
@@ -68,8 +103,12 @@ impl Disk {
         let place = path.display().to_string();
         let trouble = |problem: String| Error::Open { place: place.clone(), problem };
         let (path, lineage) = (path.to_owned(), fresh_lineage);
-        let mut disk = Disk { file, path, place: place.clone(), lineage };
-        let (owner, lineage) = disk.settle(node).map_err(|error| trouble(error.to_string()))?;
+        let mut disk = Disk { file, path, place: place.clone(), lineage, unsynced };
+        let settled = disk.settle(node);
+        if settled.is_err() {
+            disk.is_unsynced();
+        }
+        let (owner, lineage) = settled.map_err(|error| trouble(error.to_string()))?;
         if owner != node {
             return Err(trouble(format!(
                 "it holds the promises of node {owner}, and this is {node}: a node keeps its own file"
@@ -77,6 +116,16 @@ impl Disk {
         }
         disk.lineage = lineage;
         Ok(disk)
+    }
+
+    /// Whether something that was written may be lost though the file shows it, so that it must not
+    /// be believed. Notes it for processes to come.
+    pub(super) fn is_unsynced(&self) -> bool {
+        let unsynced = self.unsynced.load(Ordering::SeqCst);
+        if unsynced {
+            witness::note(&self.path);
+        }
+        unsynced
     }
 
     /// Which file it is: another number than before means that the promises of before are lost.
@@ -185,16 +234,29 @@ impl Disk {
 
 /// Opens the file, or makes it, if necessary after whoever has it has let go of it. Between two
 /// attempts there is a pause.
-fn create(path: &Path, mut pause: impl FnMut()) -> Result<Database, DatabaseError> {
+fn create(
+    path: &Path,
+    unsynced: &Arc<AtomicBool>,
+    mut pause: impl FnMut(),
+) -> Result<Database, DatabaseError> {
     let begun = Instant::now();
     loop {
-        match Database::create(path) {
+        let mut options = OpenOptions::new();
+        let file = options.read(true).write(true).create(true).truncate(false).open(path)?;
+        match begin(FileBackend::new(file)?, unsynced) {
             Err(DatabaseError::DatabaseAlreadyOpen) if begun.elapsed() < ENDING => {
                 pause();
             }
             opened => return opened,
         }
     }
+}
+
+fn begin(
+    backend: impl StorageBackend,
+    unsynced: &Arc<AtomicBool>,
+) -> Result<Database, DatabaseError> {
+    Database::builder().create_with_backend(Witness::new(backend, Arc::clone(unsynced)))
 }
 
 fn encoded(value: &impl Serialize) -> Result<Vec<u8>, redb::Error> {
@@ -251,8 +313,22 @@ mod tests {
         let folder = tempfile::tempdir().expect("folder");
         let path = folder.path().join("promises");
         let mut predecessor = Some(Disk::open(&path, NodeId::given(1), 17).expect("new"));
-        let opened = create(&path, || drop(predecessor.take()));
+        let opened = create(&path, &Arc::default(), || drop(predecessor.take()));
         assert!(opened.is_ok(), "{:?}", opened.err());
+    }
+
+    #[test]
+    fn after_a_failed_sync_the_file_is_refused_until_the_machine_starts_again() {
+        let folder = tempfile::tempdir().expect("folder");
+        let path = folder.path().join("promises");
+        drop(Disk::open(&path, NodeId::given(1), 17).expect("new"));
+        witness::note(&path);
+        let error = Disk::open(&path, NodeId::given(1), 17).expect_err("unsynced").to_string();
+        assert!(error.contains("restart the machine"), "{error}");
+        std::fs::write(witness::note_of(&path), "another start").expect("written");
+        let disk = Disk::open(&path, NodeId::given(1), 99).expect("the machine was started again");
+        assert_eq!(disk.lineage(), 17);
+        assert!(!witness::note_of(&path).exists());
     }
 
     #[test]

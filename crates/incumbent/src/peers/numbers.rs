@@ -39,6 +39,8 @@ pub(super) enum Dropped {
     Full,
     /// It was too long.
     Long,
+    /// The voter's disk was busy, and too many questions waited already.
+    Busy,
 }
 
 /// Writes the numbers of one node.
@@ -76,6 +78,7 @@ impl Dropped {
         match self {
             Dropped::Full => "full",
             Dropped::Long => "long",
+            Dropped::Busy => "busy",
         }
     }
 }
@@ -86,7 +89,7 @@ impl Numbers {
         for cause in Refused::ALL {
             numbers.count(&names::HANDSHAKES_REFUSED, ("cause", cause.as_str()), 0);
         }
-        for cause in [Dropped::Full, Dropped::Long] {
+        for cause in [Dropped::Full, Dropped::Long, Dropped::Busy] {
             numbers.count(&names::MESSAGES_DROPPED, ("cause", cause.as_str()), 0);
         }
         for fate in [Fate::Chosen, Fate::Doubtful] {

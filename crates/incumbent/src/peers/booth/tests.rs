@@ -5,13 +5,14 @@ use std::fs::{File, OpenOptions};
 use std::io;
 use std::ops::Bound;
 use std::path::Path;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::sync::{Arc, Mutex};
 
 use incumbent_protocol::identity::Incarnation;
 use incumbent_protocol::ratify::{Ballot, Reply};
 use redb::backends::FileBackend;
-use redb::{BackendError, Database, StorageBackend};
+use redb::{BackendError, StorageBackend};
 
 use super::*;
 
@@ -22,34 +23,25 @@ const LINEAGE: u128 = 17;
 const PATIENCE: Duration = Duration::from_mins(1);
 
 #[test]
-fn a_disk_that_fails_once_does_not_silence_its_voter_for_ever() {
+fn a_disk_that_was_full_once_does_not_silence_its_voter_for_ever() {
     let folder = tempfile::tempdir().expect("folder");
-    let (disk, is_full) = frail(&folder.path().join("promises"));
-    let founded = BTreeMap::from([(ME, Lineage::drawn(LINEAGE))]);
-    let electorate = Electorate::founded(founded).confirmed();
-    let (say, answers) = channel();
-    let answer = move |_, message| drop(say.send(message));
-    let booth =
-        Booth::open(ME, electorate.clone(), disk, Numbers::default(), answer).expect("a voter");
-    let put = |id, what| {
-        booth.put(Question { from: ME, id, electorate: electorate.clone(), what });
-    };
+    let stand = Stand::new(&folder.path().join("promises"));
     let [low, middle, high] = ballots();
-    put(1, heed(&[(&Key::Electorate, middle)]));
-    let first = answers.recv_timeout(PATIENCE).expect("an answer");
+    stand.put(1, heed(&[(&Key::Electorate, middle)]));
+    let first = stand.answers.recv_timeout(PATIENCE).expect("an answer");
     assert!(matches!(first, Message::Answer { id: 1, .. }), "{first:?}");
 
     let other = Key::Election("billing".parse().expect("a name"));
-    is_full.store(true, Ordering::SeqCst);
-    put(2, heed(&[(&Key::Electorate, high)]));
+    stand.trouble.is_full.store(true, Ordering::SeqCst);
+    stand.put(2, heed(&[(&Key::Electorate, high)]));
     let begun = std::time::Instant::now();
     let (mut id, mut heard) = (2, None);
     while heard.is_none() && begun.elapsed() < PATIENCE {
         id += 1;
-        put(id, heed(&[(&other, low), (&Key::Electorate, low)]));
-        heard = answers.recv_timeout(REOPEN / 5).ok();
+        stand.put(id, heed(&[(&other, low), (&Key::Electorate, low)]));
+        heard = stand.answers.recv_timeout(REOPEN / 5).ok();
     }
-    assert!(!is_full.load(Ordering::SeqCst), "the disk did not fail");
+    assert!(!stand.trouble.is_full.load(Ordering::SeqCst), "the disk did not fail");
     let Some(Message::Answer { id: answered, replies, .. }) = heard else {
         panic!("one failure has silenced the voter: {heard:?}");
     };
@@ -57,13 +49,72 @@ fn a_disk_that_fails_once_does_not_silence_its_voter_for_ever() {
     // A promise of now, which is on the disk, and one of before, which is still there.
     let kept = matches!(replies.as_slice(), [Reply::Shown(None), Reply::Overruled(_)]);
     assert!(kept, "it forgot: {replies:?}");
-    put(id + 1, What::Inventory);
-    let lineage = std::iter::from_fn(|| answers.recv_timeout(PATIENCE).ok());
+    stand.put(id + 1, What::Inventory);
+    let lineage = std::iter::from_fn(|| stand.answers.recv_timeout(PATIENCE).ok());
     let lineage = lineage.into_iter().find_map(|message| match message {
         Message::Registers { inventory: Inventory::Keys { lineage, .. }, .. } => lineage,
         _ => None,
     });
     assert_eq!(lineage, Some(Lineage::drawn(LINEAGE)), "it is another file");
+}
+
+#[test]
+fn after_a_failed_sync_the_voter_says_nothing_and_its_file_is_not_believed_again() {
+    let folder = tempfile::tempdir().expect("folder");
+    let path = folder.path().join("promises");
+    let stand = Stand::new(&path);
+    let [low, middle, _] = ballots();
+    stand.put(1, heed(&[(&Key::Electorate, low)]));
+    stand.answers.recv_timeout(PATIENCE).expect("an answer");
+    stand.trouble.cannot_sync.store(true, Ordering::SeqCst);
+    stand.put(2, heed(&[(&Key::Electorate, middle)]));
+    let ended = stand.answers.recv_timeout(PATIENCE).expect_err("a vote that may be lost");
+    assert_eq!(ended, RecvTimeoutError::Disconnected, "it waits for the disk and votes again");
+    // The disk is well again, and the file shows what may be in the page cache only.
+    let error = Disk::open(&path, ME, LINEAGE).expect_err("believed").to_string();
+    assert!(error.contains("a sync of this file failed"), "{error}");
+}
+
+#[test]
+fn a_voter_whose_disk_hangs_collects_a_bounded_number_of_questions() {
+    let folder = tempfile::tempdir().expect("folder");
+    let stand = Stand::new(&folder.path().join("promises"));
+    let mut ballot = ballots()[0];
+    let hangs = stand.trouble.hangs.lock().expect("no panic");
+    for id in 0..20_000 {
+        ballot = ballot.next();
+        stand.put(id, heed(&[(&Key::Electorate, ballot)]));
+    }
+    drop(hangs);
+    drop(stand.booth);
+    let answered = stand.answers.into_iter().count();
+    // What waits, and what the voter had taken already.
+    assert!((1..=QUEUE + BATCH + 1).contains(&answered), "{answered} questions were kept");
+}
+
+/// A voter on a disk that can fail.
+struct Stand {
+    electorate: Electorate,
+    booth: Booth,
+    answers: Receiver<Message>,
+    trouble: Arc<Trouble>,
+}
+
+impl Stand {
+    fn new(path: &Path) -> Stand {
+        let (disk, trouble) = frail(path);
+        let founded = BTreeMap::from([(ME, Lineage::drawn(LINEAGE))]);
+        let electorate = Electorate::founded(founded).confirmed();
+        let (say, answers) = channel();
+        let answer = move |_, message| drop(say.send(message));
+        let booth =
+            Booth::open(ME, electorate.clone(), disk, Numbers::default(), answer).expect("a voter");
+        Stand { electorate, booth, answers, trouble }
+    }
+
+    fn put(&self, id: u64, what: What) {
+        self.booth.put(Question { from: ME, id, electorate: self.electorate.clone(), what });
+    }
 }
 
 fn ballots() -> [Ballot; 3] {
@@ -77,27 +128,38 @@ fn heed(asks: &[(&Key, Ballot)]) -> What {
     What::Asks(asks.iter().map(|(key, ballot)| ((*key).clone(), Ask::Heed(*ballot))).collect())
 }
 
-/// A disk that fails the next time that it is written to, once that is set.
-fn frail(path: &Path) -> (Disk, Arc<AtomicBool>) {
+/// A disk that can fail.
+fn frail(path: &Path) -> (Disk, Arc<Trouble>) {
     let open = || -> io::Result<File> {
         OpenOptions::new().read(true).write(true).create(true).truncate(false).open(path)
     };
     let file = FileBackend::new(open().expect("a file")).expect("a backend");
-    let is_full = Arc::new(AtomicBool::new(false));
-    let backend = Frail { file, is_full: Arc::clone(&is_full) };
-    let file = Database::builder().create_with_backend(backend).expect("a database");
-    (Disk::of(file, path, ME, LINEAGE).expect("a disk"), is_full)
+    let trouble = Arc::<Trouble>::default();
+    let backend = Frail { file, trouble: Arc::clone(&trouble) };
+    (Disk::on(backend, path, ME, LINEAGE).expect("a disk"), trouble)
+}
+
+/// What is wrong with a disk.
+#[derive(Debug, Default)]
+struct Trouble {
+    /// The next write finds no room.
+    is_full: AtomicBool,
+    /// The next sync fails.
+    cannot_sync: AtomicBool,
+    /// While this is locked nothing is written.
+    hangs: Mutex<()>,
 }
 
 #[derive(Debug)]
 struct Frail {
     file: FileBackend,
-    is_full: Arc<AtomicBool>,
+    trouble: Arc<Trouble>,
 }
 
 impl Frail {
     fn room(&self) -> io::Result<()> {
-        if self.is_full.swap(false, Ordering::SeqCst) {
+        drop(self.trouble.hangs.lock().expect("no panic"));
+        if self.trouble.is_full.swap(false, Ordering::SeqCst) {
             return Err(io::ErrorKind::StorageFull.into());
         }
         Ok(())
@@ -119,7 +181,9 @@ impl StorageBackend for Frail {
     }
 
     fn sync_data(&self) -> io::Result<()> {
-        self.room()?;
+        if self.trouble.cannot_sync.swap(false, Ordering::SeqCst) {
+            return Err(io::Error::other("input/output error"));
+        }
         self.file.sync_data()
     }
 
