@@ -1,7 +1,8 @@
 //! Was a promise ever broken?
 //!
 //! Assumes: histories as `--history` writes them.
-//! Promises: the judges are those that judge the simulator.
+//! Promises: the judges are those that judge the simulator. What could not be judged has an exit code of
+//! its own.
 
 use incumbent_sim::check;
 
@@ -17,5 +18,9 @@ pub(crate) fn audit(printer: &Printer, args: &AuditArgs) -> anyhow::Result<Exit>
     } else {
         printer.line(&report)?;
     }
-    Ok(if report.is_clean() { Exit::Ok } else { Exit::No })
+    Ok(match (report.is_clean(), report.not_comparable) {
+        (true, 0) => Exit::Ok,
+        (true, _) => Exit::Partial,
+        (false, _) => Exit::No,
+    })
 }

@@ -21,6 +21,7 @@ Exit codes:
   1        nobody leads, an order was refused, a promise was broken, the doctor refuses the
            store, or what was asked for did not come about
   2        wrong usage or configuration
+  3        audit: no broken promise was found, but leases on different clocks could not be compared
   123      run: the leadership was lost, and --once or --on-loss exit was given
   124      run: --wait ran out before this candidate led
   125      this program failed: the store is unreachable, unfit, damaged, without tables or of
@@ -39,6 +40,8 @@ pub(crate) enum Exit {
     No,
     /// Wrong usage or configuration.
     Usage,
+    /// No broken promise was found, but not everything could be judged.
+    Partial,
     /// The leadership was lost, and that was to be the end of it.
     Lost,
     /// The guard ended the command because the lease was at its end; its supervisor alone sees it.
@@ -62,6 +65,7 @@ impl Exit {
             Exit::Ok => 0,
             Exit::No => 1,
             Exit::Usage => 2,
+            Exit::Partial => 3,
             Exit::Lost | Exit::Overdue => 123,
             Exit::WaitOver => 124,
             Exit::Failure => 125,

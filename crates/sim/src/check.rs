@@ -33,7 +33,7 @@ pub use agreement::Agreement;
 pub use at_most_one_lease::AtMostOneLease;
 pub use by_transaction::ByTransaction;
 pub use eventual_leader::EventualLeader;
-pub use fact::{Cast, Clock, Contest, Fact, Who};
+pub use fact::{Cast, Clock, Contest, Fact, Spot, Who};
 pub use fence_order::FenceOrder;
 pub use ids_grow::IdsGrow;
 pub use loss_told_once::LossToldOnce;
@@ -50,7 +50,9 @@ pub fn judge(history: &History) -> Report {
     for line in &history.lines {
         judge.line(line);
     }
-    Report { torn: history.torn, ..judge.finish() }
+    let mut report = Report { torn: history.torn, ..judge.finish() };
+    report.locate(|line| history.place(line));
+    report
 }
 
 /// Reads history files, merges them and judges what they tell together. Files in which nothing
@@ -98,7 +100,6 @@ impl Default for Conditions {
 pub struct Judge {
     conditions: Conditions,
     cast: Cast,
-    lines: u64,
     at_most_one_lease: AtMostOneLease,
     fence_order: FenceOrder,
     by_transaction: ByTransaction,
@@ -125,7 +126,6 @@ impl Judge {
 
     /// Takes one line.
     pub fn line(&mut self, line: &Line) {
-        self.lines += 1;
         let fact = &self.cast.fact(line);
         if self.conditions.even_clocks {
             self.at_most_one_lease.line(fact);
@@ -145,7 +145,7 @@ impl Judge {
     /// Tells what all of them found.
     pub fn finish(self) -> Report {
         let mut report = Report {
-            lines: self.lines,
+            lines: self.cast.lines(),
             elections: self.cast.elections(),
             candidates: self.cast.candidates(),
             terms: self.token_growth.terms(),
@@ -165,6 +165,7 @@ impl Judge {
         report.add::<Agreement>(self.agreement, cast);
         report.add::<IdsGrow>(self.ids_grow, cast);
         report.violations.sort_by_key(|violation| violation.at);
+        report.notes.sort_by_key(|note| note.at);
         report
     }
 }

@@ -23,6 +23,16 @@ pub struct History {
     pub lines: Vec<Line>,
     /// How many lines were cut short, as those of killed processes are.
     pub torn: usize,
+    /// Where each line stands, if they were read from files.
+    pub(crate) places: Vec<Place>,
+    pub(crate) files: Vec<String>,
+}
+
+/// A line of a file: the number of the file, and of the line in it, counted from 1.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Place {
+    file: usize,
+    line: usize,
 }
 
 /// Why a history could not be read. *Retry:* with other files.
@@ -77,6 +87,16 @@ pub enum HistoryError {
         /// Whose line.
         candidate: CandidateId,
     },
+    /// A candidate names two clocks, which no process has: its overlaps with others could not be found.
+    #[error("{place}: {candidate} names the clock {clocks}: the file was changed")]
+    TwoClocks {
+        /// Which file and line.
+        place: String,
+        /// Whose line.
+        candidate: CandidateId,
+        /// Both, and where the other one is named.
+        clocks: String,
+    },
     /// The stamps of a candidate go back, which no clock of ours does: overlaps cannot be found.
     #[error(
         "{file}:{line}: {candidate} stamped this {at}, before {before} of an earlier line: the file was changed, or the \
@@ -99,8 +119,8 @@ pub enum HistoryError {
 impl History {
     /// Reads files and merges them.
     pub fn read(paths: &[impl AsRef<Path>]) -> Result<History, HistoryError> {
+        let mut history = History::default();
         let mut lines = Vec::new();
-        let mut torn = 0;
         for path in paths {
             let path = path.as_ref();
             let bytes = fs::read(path)
@@ -108,24 +128,61 @@ impl History {
             let name = path.display().to_string();
             let mut reader = Reader::new(&name);
             reader.take(&String::from_utf8_lossy(&bytes))?;
-            lines.append(&mut reader.lines);
-            torn += reader.torn;
+            history.torn += reader.torn;
+            history.gather(&name, reader.lines, &mut lines);
         }
-        Ok(History { torn, ..History::from_lines(lines) })
+        history.merged(lines)
     }
 
     /// Reads a text; `name` is what errors call it.
     pub fn parse(name: &str, text: &str) -> Result<History, HistoryError> {
         let mut reader = Reader::new(name);
         reader.take(text)?;
-        Ok(History { torn: reader.torn, ..History::from_lines(reader.lines) })
+        let mut history = History { torn: reader.torn, ..History::default() };
+        let mut lines = Vec::new();
+        history.gather(name, reader.lines, &mut lines);
+        history.merged(lines)
     }
 
     /// Takes lines that are at hand, in any order across candidates. Lines with equal stamps keep
     /// their order.
     pub fn from_lines(mut lines: Vec<Line>) -> History {
         lines.sort_by_key(|line| line.at);
-        History { lines, torn: 0 }
+        History { lines, ..History::default() }
+    }
+
+    /// Notes where the lines of one file stand.
+    fn gather(&mut self, name: &str, read: Vec<(usize, Line)>, lines: &mut Vec<(Place, Line)>) {
+        let file = self.files.len();
+        self.files.push(name.to_owned());
+        lines.extend(read.into_iter().map(|(line, read)| (Place { file, line }, read)));
+    }
+
+    /// Brings lines into the order of their stamps.
+    fn merged(mut self, mut lines: Vec<(Place, Line)>) -> Result<History, HistoryError> {
+        lines.sort_by_key(|(_, line)| line.at);
+        (self.places, self.lines) = lines.into_iter().unzip();
+        let mut clocks: BTreeMap<&CandidateId, (&String, u64)> = BTreeMap::new();
+        for (number, Line { candidate, event, .. }) in (1..).zip(&self.lines) {
+            let Event::Opened { clock, .. } = event else { continue };
+            let &mut (before, first) = clocks.entry(candidate).or_insert((clock, number));
+            if before != clock {
+                let place = |line| self.place(line).unwrap_or_default();
+                return Err(HistoryError::TwoClocks {
+                    place: place(number),
+                    candidate: candidate.clone(),
+                    clocks: format!("{clock:?}, and {before:?} in {}", place(first)),
+                });
+            }
+        }
+        Ok(self)
+    }
+
+    /// Where a line stands, counted from 1 in the order of [`lines`](History::lines), as file and line.
+    pub fn place(&self, line: u64) -> Option<String> {
+        let index = usize::try_from(line).ok()?.checked_sub(1)?;
+        let place = self.places.get(index)?;
+        Some(format!("{}:{}", self.files[place.file], place.line))
     }
 
     /// Whether nothing happens in it: nobody did more than to open and close it.
@@ -149,7 +206,8 @@ impl History {
 /// Reads one text from top to bottom.
 struct Reader<'a> {
     name: &'a str,
-    lines: Vec<Line>,
+    /// With their numbers, counted from 1.
+    lines: Vec<(usize, Line)>,
     torn: usize,
     opened: BTreeMap<CandidateId, Since>,
 }
@@ -215,7 +273,7 @@ impl<'a> Reader<'a> {
         if matches!(line.event, Event::Opened { .. }) {
             let since = Since { opened: line.at, last: line.at };
             self.opened.insert(line.candidate.clone(), since);
-            self.lines.push(line);
+            self.lines.push((number, line));
             return Ok(());
         }
         let file = self.name.to_owned();
@@ -231,7 +289,7 @@ impl<'a> Reader<'a> {
         if in_turn {
             since.last = line.at;
         }
-        self.lines.push(line);
+        self.lines.push((number, line));
         Ok(())
     }
 

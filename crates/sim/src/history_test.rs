@@ -112,6 +112,24 @@ fn stamps_that_go_back_are_refused_with_file_and_line() {
 }
 
 #[test]
+fn a_candidate_on_two_clocks_is_refused_with_both_places() {
+    let again = OPENED.replace("boot", "other").replace("\"at\":1", "\"at\":4");
+    let problem = problem(&text(&[OPENED, GAINED, &again]));
+    assert!(problem.starts_with("a.history:3: a#00000000 names the clock \"other\""), "{problem}");
+    assert!(problem.contains("\"boot\" in a.history:1"), "{problem}");
+}
+
+#[test]
+fn every_line_knows_its_place_in_its_file() {
+    let late = CLOSED.replace("\"at\":3", "\"at\":9");
+    let other = OPENED.replace("000a", "000b").replace("\"at\":1", "\"at\":5");
+    let history = History::parse("a.history", &text(&[OPENED, &late, "", &other])).expect("ours");
+    let places: Vec<_> = (0..=4).map(|line| history.place(line)).collect();
+    let place = |line| Some(format!("a.history:{line}"));
+    assert_eq!(places, [None, place(1), place(4), place(2), None]);
+}
+
+#[test]
 fn lines_of_other_writers_may_come_late_but_not_from_before_the_opening() {
     let began = r#"{"at":1,"candidate":{"name":"a","incarnation":"0000000000000000000000000000000a"},"event":"work_began","election":"ledger","term":5}"#;
     assert!(History::parse("a.history", &text(&[OPENED, GAINED, began])).is_ok());

@@ -5,8 +5,8 @@
 //! If the guard is the one that is dead, the supervisor writes the last one, on behalf of the moment in which
 //! it saw the end and not of the one in which it got around to it.
 //! Promises: the first is stamped before the command is started, by whoever starts it; the last after
-//! it was reaped. A second last one changes nothing:
-//! whoever reads a history takes the first.
+//! it was reaped. A second last one changes nothing: an audit takes the first, and notes a second one that
+//! is late.
 
 use std::fs::OpenOptions;
 use std::io::Write;

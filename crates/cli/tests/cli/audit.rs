@@ -53,6 +53,90 @@ fn two_leaders_at_once_are_a_broken_promise() {
     );
 }
 
+/// A line of a history, about the election `x`.
+fn line(at: u64, who: &str, event: &str) -> String {
+    let incarnation = format!("{:0>32x}", who.len());
+    format!(
+        r#"{{"at":{at},"candidate":{{"name":"{who}","incarnation":"{incarnation}"}},"event":{event}}}"#
+    ) + "\n"
+}
+
+fn opened(at: u64, who: &str, clock: &str) -> String {
+    line(at, who, &format!(r#""opened","version":1,"clock":"{clock}","wall":0"#))
+}
+
+fn gained(at: u64, who: &str, term: u64, until: u64) -> String {
+    let what = format!(
+        r#""gained","election":"x","term":{term},"valid_until":{until},"opening":"expired""#
+    );
+    line(at, who, &what)
+}
+
+fn of_term(at: u64, who: &str, event: &str, term: u64) -> String {
+    line(at, who, &format!(r#""{event}","election":"x","term":{term}"#))
+}
+
+#[test]
+fn a_broken_promise_names_the_lines_that_it_rests_on() {
+    let desk = Desk::new();
+    let one = [opened(0, "bob", "c"), String::from("\n"), gained(1_000, "bob", 5, 9_000)];
+    desk.write("one.jsonl", &one.concat());
+    desk.write("two.jsonl", &(opened(0, "alice", "c") + &gained(2_000, "alice", 6, 9_000)));
+    let ended = desk.call(&["audit", "two.jsonl", "one.jsonl"]);
+    assert!(ended.code == 1 && ended.out.contains("[one.jsonl:3, two.jsonl:2]\n"), "{ended:?}");
+    let report = desk.call(&["audit", "--json", "two.jsonl", "one.jsonl"]).json();
+    assert_eq!(
+        report["violations"][0]["places"],
+        serde_json::json!(["one.jsonl:3", "two.jsonl:2"])
+    );
+}
+
+#[test]
+fn leases_on_different_clocks_are_not_passed_off_as_compared() {
+    let desk = Desk::new();
+    desk.write("one", &(opened(0, "bob", "c") + &gained(1_000, "bob", 5, 9_000)));
+    desk.write("two", &(opened(0, "alice", "d") + &gained(2_000, "alice", 6, 9_000)));
+    let ended = desk.call(&["audit", "one", "two"]);
+    assert_eq!(ended.code, 3, "{ended:?}");
+    let last =
+        "no broken promise found, but 1 pair of leases on different clocks could not be compared\n";
+    assert!(ended.out.ends_with(last), "{}", ended.out);
+    assert!(ended.out.contains("kept where clocks are the same (2 facts)"), "{}", ended.out);
+    // Two on one clock are compared all the same.
+    desk.write("three", &(opened(0, "bo", "c") + &gained(3_000, "bo", 7, 9_000)));
+    let ended = desk.call(&["audit", "one", "two", "three"]);
+    assert!(ended.code == 1 && ended.out.contains("[one:2, three:2]"), "{ended:?}");
+}
+
+#[test]
+fn an_audit_notes_exceptions_and_signs_of_missing_lines() {
+    const SECOND: u64 = 1_000_000_000;
+    let desk = Desk::new();
+    let frozen = [
+        opened(0, "bob", "c"),
+        gained(SECOND, "bob", 5, 4 * SECOND),
+        of_term(SECOND, "bob", "work_began", 5),
+        of_term(9 * SECOND, "bob", "work_ended", 5),
+        line(9 * SECOND + 1, "bob", r#""lost","election":"x","term":5,"reason":"expired""#),
+        of_term(9 * SECOND + 2, "bob", "work_ended", 5),
+    ];
+    let leader = r#"{"name":"bob","incarnation":"00000000000000000000000000000003"}"#;
+    let saw = format!(r#""saw","election":"x","leader":{leader},"term":3"#);
+    desk.write("bob", &frozen.concat());
+    desk.write("alice", &(opened(0, "alice", "c") + &line(10, "alice", &saw)));
+    let ended = desk.call(&["audit", "bob", "alice"]);
+    assert_eq!(ended.code, 0, "{ended:?}");
+    let notes: Vec<&str> = ended.out.lines().filter(|line| line.starts_with("note: ")).collect();
+    assert_eq!(notes.len(), 3, "{notes:#?}");
+    assert!(notes[0].contains("lines are missing") && notes[0].ends_with("[alice:2]"), "{notes:?}");
+    assert!(notes[1].contains("a documented exception"), "{notes:?}");
+    assert!(notes[1].ends_with("[bob:2, bob:4, bob:5]"), "{notes:?}");
+    assert!(
+        notes[2].contains("the first counts") && notes[2].ends_with("[bob:4, bob:6]"),
+        "{notes:?}"
+    );
+}
+
 #[test]
 fn files_in_which_nothing_happens_are_wrong_usage() {
     let desk = Desk::new();

@@ -10,14 +10,14 @@ use incumbent_protocol::history::Event;
 use incumbent_protocol::time::Time;
 
 use super::grid::Grid;
-use super::{Cast, Checker, Clock, Contest, Fact, Finding, Who};
+use super::{Cast, Checker, Clock, Contest, Fact, Finding, Spot, Who};
 
 /// Judges that candidates agree.
 #[derive(Debug, Default)]
 pub struct Agreement {
     views: Grid<Option<View>>,
     /// Bounds that lie ahead.
-    due: Vec<(Time, Contest, Clock)>,
+    due: Vec<(Spot, Contest, Clock)>,
     finding: Finding,
 }
 
@@ -26,6 +26,8 @@ pub struct Agreement {
 struct View {
     clock: Clock,
     leader: Option<Who>,
+    /// The line that says so.
+    line: u64,
 }
 
 impl Agreement {
@@ -34,26 +36,26 @@ impl Agreement {
         // has moved on.
         let (passed, ahead) = std::mem::take(&mut self.due)
             .into_iter()
-            .partition(|&(due, _, its)| its == clock && (due < now || ended && due == now));
+            .partition(|&(due, _, its)| its == clock && (due.at < now || ended && due.at == now));
         self.due = ahead;
         for (due, contest, clock) in passed {
             self.judge(due, contest, clock, cast);
         }
     }
 
-    fn judge(&mut self, due: Time, contest: Contest, clock: Clock, cast: &Cast) {
+    fn judge(&mut self, due: Spot, contest: Contest, clock: Clock, cast: &Cast) {
         self.finding.facts += 1;
         let row = self.views.row(contest).iter().enumerate();
         let named = row.filter_map(|(who, view)| Some((Who(who), (*view)?)));
         let named: Vec<_> = named
             .filter(|(_, view)| view.clock == clock)
-            .map(|(who, view)| (who, view.leader))
+            .map(|(who, view)| (who, view.leader, view.line))
             .collect();
-        let agreed = named.iter().all(|(_, leader)| leader.is_some() && *leader == named[0].1);
+        let agreed = named.iter().all(|(_, leader, _)| leader.is_some() && *leader == named[0].1);
         if agreed {
             return;
         }
-        let told = named.iter().map(|&(who, leader)| {
+        let told = named.iter().map(|&(who, leader, _)| {
             let leader =
                 leader.map_or_else(|| "nobody".to_owned(), |l| cast.candidate(l).to_string());
             format!("{} names {leader}", cast.candidate(who))
@@ -61,7 +63,8 @@ impl Agreement {
         let told = told.collect::<Vec<_>>().join(", ");
         let election = cast.election(contest);
         let story = format!("no agreement in {election} at {due}, when it was due: {told}");
-        self.finding.accuse(due, story);
+        let lines = named.iter().map(|&(_, _, line)| line).chain([due.line]);
+        self.finding.accuse(due.at, story, &lines.collect::<Vec<_>>());
     }
 }
 
@@ -73,25 +76,25 @@ impl Checker for Agreement {
             let ended = matches!(fact.event, Event::Ended);
             self.judge_those_due(fact.at, fact.clock, ended, fact.cast);
         }
-        let clock = fact.clock;
+        let (clock, line) = (fact.clock, fact.line);
         match (fact.event, fact.contest) {
             (Event::Gained { .. } | Event::Renewed { .. }, Some(contest)) => {
                 let leader = Some(fact.who);
-                *self.views.at(contest, fact.who) = Some(View { clock, leader });
+                *self.views.at(contest, fact.who) = Some(View { clock, leader, line });
             }
             (Event::Saw { .. }, Some(contest)) => {
                 let leader = fact.other;
-                *self.views.at(contest, fact.who) = Some(View { clock, leader });
+                *self.views.at(contest, fact.who) = Some(View { clock, leader, line });
             }
             (Event::Lost { .. }, Some(contest)) => {
                 if let Some(view) = self.views.at(contest, fact.who)
                     && view.leader == Some(fact.who)
                 {
-                    view.leader = None;
+                    (view.leader, view.line) = (None, line);
                 }
             }
             (Event::Healed { agreement_due, .. }, Some(contest)) => {
-                self.due.push((*agreement_due, contest, clock));
+                self.due.push((Spot { at: *agreement_due, line }, contest, clock));
             }
             (Event::Closed | Event::Killed, _) => {
                 self.views.column(fact.who).for_each(|(_, view)| *view = None);

@@ -15,7 +15,7 @@ use incumbent_protocol::term::Term;
 use incumbent_protocol::time::Time;
 
 use super::grid::Grid;
-use super::{Cast, Checker, Clock, Contest, Fact, Finding, Who};
+use super::{Cast, Checker, Clock, Contest, Fact, Finding, Spot, Who};
 
 /// Judges the lease promise.
 #[derive(Debug, Default)]
@@ -42,6 +42,8 @@ struct Lease {
     who: Who,
     term: Term,
     until: Time,
+    /// The line that says until when.
+    line: u64,
     sure: bool,
     /// Its loss was told, and what is left of it is used for stopping.
     ending: bool,
@@ -50,8 +52,8 @@ struct Lease {
 }
 
 impl Lease {
-    fn new(who: Who, term: Term, until: Time) -> Self {
-        Lease { who, term, until, sure: true, ending: false, work: 0 }
+    fn new(fact: &Fact<'_>, term: Term, until: Time) -> Self {
+        Lease { who: fact.who, term, until, line: fact.line, sure: true, ending: false, work: 0 }
     }
 }
 
@@ -60,7 +62,7 @@ struct Proof {
     dead: Who,
     clock: Clock,
     term: Term,
-    taken_at: Time,
+    taken: Spot,
     by: Who,
 }
 
@@ -80,7 +82,7 @@ impl AtMostOneLease {
             return;
         }
         let returned = |proof: &Proof| {
-            proof.dead == fact.who && proof.clock == fact.clock && fact.at > proof.taken_at
+            proof.dead == fact.who && proof.clock == fact.clock && fact.at > proof.taken.at
         };
         if let Some(index) = self.proved_dead.iter().position(returned) {
             let proof = self.proved_dead.swap_remove(index);
@@ -90,8 +92,9 @@ impl AtMostOneLease {
                 format!(
                     "{by} took over at {} on the proof that {dead} was dead, while the lease of {dead} (term {}) still \
                      ran; but {dead} wrote again at {}",
-                    proof.taken_at, proof.term, fact.at
+                    proof.taken, proof.term, fact.at
                 ),
+                &[proof.taken.line, fact.line],
             );
         }
     }
@@ -136,11 +139,11 @@ impl Ledger {
                 finding.facts += 1;
                 self.granted += 1;
                 self.succeed(fact, opening, dead);
-                self.leases.push(Lease::new(who, term, valid_until));
+                self.leases.push(Lease::new(fact, term, valid_until));
             }
             Event::Renewed { term, valid_until, .. } => {
                 finding.facts += 1;
-                self.renew(who, term, valid_until);
+                self.renew(fact, term, valid_until);
             }
             Event::Unsure { term, .. } => self.each(who, term, |lease| lease.sure = false),
             Event::Lost { term, reason, .. } if reason.lease_still_runs() => {
@@ -171,7 +174,7 @@ impl Ledger {
                     dead: l.who,
                     clock: fact.clock,
                     term: l.term,
-                    taken_at: fact.at,
+                    taken: fact.spot(),
                     by: fact.who,
                 }));
                 self.leases.retain(|l| l.who == fact.who);
@@ -181,12 +184,13 @@ impl Ledger {
     }
 
     /// A lease that was over and forgotten stands again: its holder says so.
-    fn renew(&mut self, who: Who, term: Term, until: Time) {
+    fn renew(&mut self, fact: &Fact<'_>, term: Term, until: Time) {
+        let (who, line) = (fact.who, fact.line);
         let mut known = self.leases.iter_mut();
         if let Some(lease) = known.find(|l| (l.who, l.term) == (who, term)) {
-            (lease.until, lease.sure, lease.ending) = (until, true, false);
+            *lease = Lease { until, line, sure: true, ending: false, ..*lease };
         } else {
-            self.leases.push(Lease::new(who, term, until));
+            self.leases.push(Lease::new(fact, term, until));
         }
     }
 
@@ -221,6 +225,7 @@ impl Ledger {
                             told(two),
                             cast.election(contest)
                         ),
+                        &[one.line, two.line],
                     );
                 }
             }

@@ -12,10 +12,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use incumbent_protocol::history::{Conclusion, Event};
 use incumbent_protocol::term::Term;
-use incumbent_protocol::time::Time;
 
 use super::grid::Grid;
-use super::{Cast, Checker, Contest, Fact, Finding, Who};
+use super::{Cast, Checker, Contest, Fact, Finding, Spot, Who};
 
 /// Judges fenced transactions.
 #[derive(Debug, Default)]
@@ -31,17 +30,18 @@ pub struct ByTransaction {
 /// What the store of one election has issued and committed.
 #[derive(Debug, Default)]
 struct Store {
-    newest: Option<(Term, Option<Who>, Time)>,
-    position: Option<u64>,
+    newest: Option<(Term, Option<Who>, Spot)>,
+    /// The last place, and the line that tells of it.
+    position: Option<(u64, u64)>,
 }
 
 /// What is known of a work of which not everything is known yet.
 #[derive(Clone, Copy, Debug)]
 enum Work {
     /// It is in the store, and its candidate has said nothing.
-    Stored,
+    Stored(u64),
     /// Its candidate was told so, and the store has said nothing.
-    Told(Conclusion, Time),
+    Told(Conclusion, Spot),
 }
 
 impl ByTransaction {
@@ -62,29 +62,33 @@ impl ByTransaction {
             _ => None,
         };
         if let Some(story) = story {
-            self.finding.accuse(at, story);
+            let since = store.newest.map(|(_, _, since)| since.line);
+            let lines = since.into_iter().chain([fact.line]);
+            self.finding.accuse(at, story, &lines.collect::<Vec<_>>());
         }
-        if let Some(last) = store.position.filter(|&last| place <= last) {
+        if let Some((last, line)) = store.position.filter(|&(last, _)| place <= last) {
             let story = format!(
                 "work of {who} in term {term} of {election} was committed at {at} in place {place}, after place {last}"
             );
-            self.finding.accuse(at, story);
+            self.finding.accuse(at, story, &[line, fact.line]);
         }
-        store.position = store.position.max(Some(place));
+        store.position = store.position.max(Some((place, fact.line)));
     }
 
     /// The store says that it has a work.
     fn stored(&mut self, fact: &Fact<'_>, key: (Contest, Who, u64)) {
         match self.works.remove(&key) {
             None => {
-                self.works.insert(key, Work::Stored);
+                self.works.insert(key, Work::Stored(fact.line));
             }
-            Some(Work::Stored) => {
-                self.accuse(fact.at, fact.cast, key, "was committed twice");
-                self.works.insert(key, Work::Stored);
+            Some(Work::Stored(before)) => {
+                let lines = [before, fact.line];
+                self.accuse(fact.spot(), fact.cast, key, "was committed twice", &lines);
+                self.works.insert(key, Work::Stored(fact.line));
             }
-            Some(Work::Told(Conclusion::Refused, _)) => {
-                self.accuse(fact.at, fact.cast, key, "was told to be refused, and was committed");
+            Some(Work::Told(Conclusion::Refused, told)) => {
+                let what = "was told to be refused, and was committed";
+                self.accuse(fact.spot(), fact.cast, key, what, &[told.line, fact.line]);
             }
             Some(Work::Told(..)) => {}
         }
@@ -94,21 +98,29 @@ impl ByTransaction {
     fn concluded(&mut self, fact: &Fact<'_>, key: (Contest, Who, u64), told: Conclusion) {
         self.finding.facts += 1;
         match (self.works.remove(&key), told) {
-            (Some(Work::Stored), Conclusion::Refused) => {
-                self.accuse(fact.at, fact.cast, key, "was told to be refused, and was committed");
+            (Some(Work::Stored(line)), Conclusion::Refused) => {
+                let what = "was told to be refused, and was committed";
+                self.accuse(fact.spot(), fact.cast, key, what, &[line, fact.line]);
             }
-            (Some(Work::Stored), _) | (_, Conclusion::Unknown) => {}
+            (Some(Work::Stored(_)), _) | (_, Conclusion::Unknown) => {}
             (_, Conclusion::Committed | Conclusion::Refused) => {
-                self.works.insert(key, Work::Told(told, fact.at));
+                self.works.insert(key, Work::Told(told, fact.spot()));
             }
         }
     }
 
-    fn accuse(&mut self, at: Time, cast: &Cast, key: (Contest, Who, u64), what: &str) {
+    fn accuse(
+        &mut self,
+        at: Spot,
+        cast: &Cast,
+        key: (Contest, Who, u64),
+        what: &str,
+        lines: &[u64],
+    ) {
         let (contest, who, work) = key;
         let (who, election) = (cast.candidate(who), cast.election(contest));
         let story = format!("work {work} of {who} in {election} {what}, as was told at {at}");
-        self.finding.accuse(at, story);
+        self.finding.accuse(at.at, story, lines);
     }
 }
 
@@ -120,7 +132,7 @@ impl Checker for ByTransaction {
             (Event::Issued { term, .. }, Some(contest), to) => {
                 let store = self.stores.at(contest, fact.clock);
                 if store.newest.is_none_or(|(newest, ..)| newest < *term) {
-                    store.newest = Some((*term, to, fact.at));
+                    store.newest = Some((*term, to, fact.spot()));
                 }
             }
             (Event::Committed { term, work, position, .. }, Some(contest), Some(from)) => {
@@ -132,8 +144,8 @@ impl Checker for ByTransaction {
             }
             (Event::Rewound { newest, position, .. }, Some(contest), _) => {
                 let store = self.stores.at(contest, fact.clock);
-                store.newest = newest.map(|term| (term, None, fact.at));
-                store.position = Some(*position);
+                store.newest = newest.map(|term| (term, None, fact.spot()));
+                store.position = Some((*position, fact.line));
             }
             _ => {}
         }
@@ -144,7 +156,8 @@ impl Checker for ByTransaction {
             if let Work::Told(Conclusion::Committed, at) = work
                 && self.kept.contains(&key.0)
             {
-                self.accuse(at, cast, key, "was told to be committed, and never was");
+                let what = "was told to be committed, and never was";
+                self.accuse(at, cast, key, what, &[at.line]);
             }
         }
         self.finding

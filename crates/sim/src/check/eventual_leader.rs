@@ -10,7 +10,7 @@ use incumbent_protocol::term::Term;
 use incumbent_protocol::time::Time;
 
 use super::grid::Grid;
-use super::{Cast, Checker, Clock, Contest, Fact, Finding, Who};
+use super::{Cast, Checker, Clock, Contest, Fact, Finding, Spot, Who};
 
 /// Judges that somebody leads.
 #[derive(Debug, Default)]
@@ -28,7 +28,7 @@ struct Scene {
     /// Judged up to here.
     judged: Option<Time>,
     /// Somebody must lead from then on.
-    due: Option<Time>,
+    due: Option<Spot>,
 }
 
 impl Scene {
@@ -39,14 +39,14 @@ impl Scene {
             return;
         };
         let led_until = self.leases.iter().map(|lease| lease.2).max();
-        let gap = led_until.unwrap_or(Time::ZERO).max(due).max(from);
+        let gap = led_until.unwrap_or(Time::ZERO).max(due.at).max(from);
         if now > gap {
             self.due = None;
             let story = format!(
                 "nobody leads {} at {gap}, though nothing was broken any more and a leader was due by {due}",
                 cast.election(contest)
             );
-            finding.accuse(gap, story);
+            finding.accuse(gap, story, &[due.line]);
         }
     }
 
@@ -60,7 +60,9 @@ impl Scene {
             Event::Unsure { term, .. } | Event::Lost { term, .. } => {
                 self.leases.retain(|lease| (lease.0, lease.1) != (who, term));
             }
-            Event::Healed { leader_due, .. } => self.due = Some(leader_due),
+            Event::Healed { leader_due, .. } => {
+                self.due = Some(Spot { at: leader_due, line: fact.line });
+            }
             _ => {}
         }
     }

@@ -5,6 +5,7 @@
 //! clock of no name.
 //! Promises: equal names get equal numbers, in the order in which they first appear.
 
+use core::fmt;
 use std::collections::BTreeMap;
 
 use incumbent_protocol::history::{Event, Line};
@@ -28,6 +29,8 @@ pub struct Clock(pub(super) usize);
 pub struct Fact<'a> {
     /// When, on `clock`.
     pub at: Time,
+    /// Which line of the history this is, counted from 1.
+    pub line: u64,
     /// Whose word this is.
     pub who: Who,
     /// The clock of all stamps in it.
@@ -42,9 +45,32 @@ pub struct Fact<'a> {
     pub cast: &'a Cast,
 }
 
+/// When something happened, and which line says so.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Spot {
+    /// When, on the clock of whose word it is.
+    pub at: Time,
+    /// Which line.
+    pub line: u64,
+}
+
+impl fmt::Display for Spot {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.at.fmt(f)
+    }
+}
+
+impl Fact<'_> {
+    /// When and where it stands.
+    pub const fn spot(&self) -> Spot {
+        Spot { at: self.at, line: self.line }
+    }
+}
+
 /// Everyone and everything that a history names.
 #[derive(Debug, Default)]
 pub struct Cast {
+    lines: u64,
     candidates: Vec<Member>,
     by_id: BTreeMap<CandidateId, Who>,
     elections: Vec<ElectionName>,
@@ -61,6 +87,7 @@ struct Member {
 impl Cast {
     /// Looks up the names of a line, giving numbers to new ones.
     pub fn fact<'a>(&'a mut self, line: &'a Line) -> Fact<'a> {
+        self.lines += 1;
         let who = self.who(&line.candidate);
         if let Event::Opened { clock, .. } = &line.event {
             let clock = self.clock(clock);
@@ -80,7 +107,17 @@ impl Cast {
         };
         let other = other.map(|id| self.who(id));
         let contest = line.event.election().map(|name| self.contest(name));
-        Fact { at: line.at, who, clock, contest, other, event: &line.event, cast: self }
+        let number = self.lines;
+        Fact {
+            at: line.at,
+            line: number,
+            who,
+            clock,
+            contest,
+            other,
+            event: &line.event,
+            cast: self,
+        }
     }
 
     /// The candidate of that number.
@@ -96,6 +133,11 @@ impl Cast {
     /// How many candidates wrote an opening line.
     pub fn candidates(&self) -> usize {
         self.candidates.iter().filter(|m| m.clock.is_some()).count()
+    }
+
+    /// How many lines were looked up.
+    pub const fn lines(&self) -> u64 {
+        self.lines
     }
 
     /// How many elections were named.

@@ -10,9 +10,8 @@ use std::collections::BTreeMap;
 
 use incumbent_protocol::history::Event;
 use incumbent_protocol::term::Term;
-use incumbent_protocol::time::Time;
 
-use super::{Cast, Checker, Clock, Contest, Fact, Finding, Who};
+use super::{Cast, Checker, Clock, Contest, Fact, Finding, Spot, Who};
 
 /// Judges the token promise at resources.
 #[derive(Debug, Default)]
@@ -20,7 +19,7 @@ pub struct FenceOrder {
     /// By the clock of whoever wrote the lines, so that only ordered decisions are compared.
     resources: BTreeMap<(String, Contest, Clock), Newest>,
     shown: BTreeMap<(Contest, Term), Shown>,
-    gained: BTreeMap<(Contest, Term), Who>,
+    gained: BTreeMap<(Contest, Term), (Who, u64)>,
     finding: Finding,
 }
 
@@ -29,14 +28,14 @@ pub struct FenceOrder {
 struct Newest {
     term: Term,
     from: Option<Who>,
-    at: Time,
+    at: Spot,
 }
 
 /// Who first showed a token.
 #[derive(Clone, Copy, Debug)]
 struct Shown {
     from: Who,
-    at: Time,
+    at: Spot,
 }
 
 impl FenceOrder {
@@ -51,7 +50,7 @@ impl FenceOrder {
         self.finding.facts += 1;
         let key = (resource.to_owned(), contest, fact.clock);
         let newest =
-            self.resources.entry(key).or_insert(Newest { term, from: Some(from), at: fact.at });
+            self.resources.entry(key).or_insert(Newest { term, from: Some(from), at: fact.spot() });
         if newest.term > term {
             let cast = fact.cast;
             let before =
@@ -65,9 +64,10 @@ impl FenceOrder {
                     newest.term,
                     newest.at
                 ),
+                &[newest.at.line, fact.line],
             );
         } else {
-            *newest = Newest { term, from: Some(from), at: fact.at };
+            *newest = Newest { term, from: Some(from), at: fact.spot() };
         }
         self.one_bearer(fact, resource, contest, term, from);
     }
@@ -80,7 +80,7 @@ impl FenceOrder {
         term: Term,
         from: Who,
     ) {
-        let shown = self.shown.entry((contest, term)).or_insert(Shown { from, at: fact.at });
+        let shown = self.shown.entry((contest, term)).or_insert(Shown { from, at: fact.spot() });
         if shown.from != from {
             let story = format!(
                 "{resource} accepted token {term} of {} at {}, but that token was first shown by {} at {}",
@@ -89,7 +89,7 @@ impl FenceOrder {
                 fact.cast.candidate(shown.from),
                 shown.at
             );
-            self.finding.accuse(fact.at, story);
+            self.finding.accuse(fact.at, story, &[shown.at.line, fact.line]);
         }
     }
 
@@ -109,10 +109,10 @@ impl FenceOrder {
                 from.unwrap_or_default(),
                 fact.at
             );
-            self.finding.accuse(fact.at, story);
+            self.finding.accuse(fact.at, story, &[fact.line]);
         }
         let key = (resource.to_owned(), contest, fact.clock);
-        let newest = Newest { term: met, from: None, at: fact.at };
+        let newest = Newest { term: met, from: None, at: fact.spot() };
         let known = self.resources.entry(key).or_insert(newest);
         if known.term < met {
             *known = newest;
@@ -126,7 +126,7 @@ impl Checker for FenceOrder {
     fn line(&mut self, fact: &Fact<'_>) {
         match (fact.event, fact.contest, fact.other) {
             (Event::Gained { term, .. }, Some(contest), _) => {
-                self.gained.entry((contest, *term)).or_insert(fact.who);
+                self.gained.entry((contest, *term)).or_insert((fact.who, fact.line));
             }
             (Event::Accepted { resource, term, .. }, Some(contest), Some(from)) => {
                 self.accepted(fact, resource, contest, *term, from);
@@ -142,9 +142,10 @@ impl Checker for FenceOrder {
         // Only now are the gains of all candidates known, whatever clocks they stand on.
         for (&(contest, term), shown) in &self.shown {
             let from = cast.candidate(shown.from);
-            let story = match self.gained.get(&(contest, term)) {
-                Some(&who) if who == shown.from => continue,
-                Some(&who) => format!(
+            let gained = self.gained.get(&(contest, term)).copied();
+            let story = match gained {
+                Some((who, _)) if who == shown.from => continue,
+                Some((who, _)) => format!(
                     "token {term} was accepted from {from}, but {} gained that term",
                     cast.candidate(who)
                 ),
@@ -153,7 +154,8 @@ impl Checker for FenceOrder {
                     format!("token {term} was accepted from {from}, who never gained that term")
                 }
             };
-            self.finding.accuse(shown.at, story);
+            let lines = gained.map(|(_, line)| line).into_iter().chain([shown.at.line]);
+            self.finding.accuse(shown.at.at, story, &lines.collect::<Vec<_>>());
         }
         self.finding
     }

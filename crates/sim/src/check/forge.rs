@@ -10,6 +10,7 @@ use incumbent_protocol::standing::Reason;
 use incumbent_protocol::term::{Recorded, Term};
 use incumbent_protocol::time::Time;
 
+use super::report::Told;
 use super::{Cast, Checker};
 
 pub(super) const A: u8 = 0xa;
@@ -21,7 +22,7 @@ pub(super) const WORLD: u8 = 0xff;
 /// What a judge says of these lines: its stories.
 pub(super) fn stories<K: Checker + Default>(lines: &[Line]) -> Vec<String> {
     let (_, broken) = found::<K>(lines);
-    broken.into_iter().map(|(_, story)| story).collect()
+    broken.into_iter().map(|told| told.story).collect()
 }
 
 /// How many facts a judge looked at, after finding nothing wrong with them.
@@ -40,7 +41,7 @@ pub(super) fn accused<K: Checker + Default>(lines: &[Line], words: &[&str]) {
     }
 }
 
-fn found<K: Checker + Default>(lines: &[Line]) -> (u64, Vec<(Time, String)>) {
+fn found<K: Checker + Default>(lines: &[Line]) -> (u64, Vec<Told>) {
     let mut cast = Cast::default();
     let mut checker = K::default();
     for line in lines {

@@ -12,16 +12,15 @@ use std::collections::BTreeMap;
 
 use incumbent_protocol::history::Event;
 use incumbent_protocol::rounds::register::MemberId;
-use incumbent_protocol::time::Time;
 
 use super::grid::Grid;
-use super::{Cast, Checker, Contest, Fact, Finding, Who};
+use super::{Cast, Checker, Contest, Fact, Finding, Spot, Who};
 
 /// Judges the ids of rosters.
 #[derive(Debug, Default)]
 pub struct IdsGrow {
     /// Who has or had each id, in the present life of each election's registers.
-    owners: BTreeMap<(Contest, u64, MemberId), (Who, Time)>,
+    owners: BTreeMap<(Contest, u64, MemberId), (Who, Spot)>,
     /// The last place of each candidate.
     places: Grid<Option<Last>>,
     /// How often the registers of each election began anew.
@@ -36,7 +35,7 @@ struct Last {
     /// was.
     life: (u64, u64),
     id: MemberId,
-    at: Time,
+    at: Spot,
     /// It was taken away.
     evicted: bool,
     /// It may belong to the life before.
@@ -51,29 +50,38 @@ impl IdsGrow {
         let place = self.places.at(contest, fact.who);
         let before = place.filter(|before| before.life == life);
         let doubtful = marks > 0 && before.is_none();
-        *place = Some(Last { life, id, at: fact.at, evicted: false, doubtful });
+        *place = Some(Last { life, id, at: fact.spot(), evicted: false, doubtful });
         if doubtful {
             return;
         }
         if let Some(before) = before.filter(|before| !before.doubtful) {
             let was = format!("after it had id {} at {}", before.id, before.at);
             if id < before.id {
-                self.accuse(fact, contest, id, &format!("{was}, which is higher"));
+                self.accuse(fact, contest, id, &format!("{was}, which is higher"), before.at);
             } else if id == before.id && before.evicted {
-                self.accuse(fact, contest, id, &format!("{was} and was evicted from it"));
+                let what = format!("{was} and was evicted from it");
+                self.accuse(fact, contest, id, &what, before.at);
             }
         }
-        let owner = *self.owners.entry((contest, vars, id)).or_insert((fact.who, fact.at));
+        let owner = *self.owners.entry((contest, vars, id)).or_insert((fact.who, fact.spot()));
         if owner.0 != fact.who {
             let other = fact.cast.candidate(owner.0);
-            self.accuse(fact, contest, id, &format!("which {other} was given at {}", owner.1));
+            let what = format!("which {other} was given at {}", owner.1);
+            self.accuse(fact, contest, id, &what, owner.1);
         }
     }
 
-    fn accuse(&mut self, fact: &Fact<'_>, contest: Contest, id: MemberId, what: &str) {
+    fn accuse(
+        &mut self,
+        fact: &Fact<'_>,
+        contest: Contest,
+        id: MemberId,
+        what: &str,
+        before: Spot,
+    ) {
         let (who, election) = (fact.cast.candidate(fact.who), fact.cast.election(contest));
         let story = format!("{who} has id {id} in {election} at {}, {what}", fact.at);
-        self.finding.accuse(fact.at, story);
+        self.finding.accuse(fact.at, story, &[before.line, fact.line]);
     }
 }
 

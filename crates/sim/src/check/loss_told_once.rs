@@ -7,10 +7,9 @@
 
 use incumbent_protocol::history::Event;
 use incumbent_protocol::term::Term;
-use incumbent_protocol::time::Time;
 
 use super::grid::Grid;
-use super::{Cast, Checker, Fact, Finding};
+use super::{Cast, Checker, Fact, Finding, Spot};
 
 /// Judges the order of gains, renewals and losses.
 #[derive(Debug, Default)]
@@ -23,15 +22,18 @@ pub struct LossToldOnce {
 #[derive(Clone, Copy, Debug)]
 struct Seat {
     term: Term,
-    lost_at: Option<Time>,
+    /// The line that told its gain.
+    gained: u64,
+    lost: Option<Spot>,
 }
 
 impl LossToldOnce {
-    fn accuse(&mut self, fact: &Fact<'_>, what: &str) {
+    fn accuse(&mut self, fact: &Fact<'_>, what: &str, before: u64) {
         let who = fact.cast.candidate(fact.who);
         let election = fact.contest.map(|contest| fact.cast.election(contest));
         let election = election.map(ToString::to_string).unwrap_or_default();
-        self.finding.accuse(fact.at, format!("{who} in {election}: {what}"));
+        let lines = [before, fact.line];
+        self.finding.accuse(fact.at, format!("{who} in {election}: {what}"), &lines);
     }
 }
 
@@ -45,24 +47,29 @@ impl Checker for LossToldOnce {
         let problem = match (fact.event, &mut *seat) {
             (&Event::Gained { term, .. }, _) => {
                 self.finding.facts += 1;
-                let before = seat.replace(Seat { term, lost_at: None });
-                before.filter(|before| before.lost_at.is_none()).map(|before| {
-                    let before = before.term;
-                    format!("gained term {term} at {now} before the loss of term {before} was told")
+                let before = seat.replace(Seat { term, gained: fact.line, lost: None });
+                before.filter(|before| before.lost.is_none()).map(|before| {
+                    let Seat { term: old, gained, .. } = before;
+                    let what = format!(
+                        "gained term {term} at {now} before the loss of term {old} was told"
+                    );
+                    (what, gained)
                 })
             }
             (&Event::Lost { term, .. }, Some(seat)) if seat.term == term => {
                 self.finding.facts += 1;
-                seat.lost_at.replace(now).map(|before| {
-                    format!("the loss of term {term} was told at {before} and again at {now}")
+                seat.lost.replace(fact.spot()).map(|before| {
+                    let what =
+                        format!("the loss of term {term} was told at {before} and again at {now}");
+                    (what, before.line)
                 })
             }
             (&(Event::Renewed { term, .. } | Event::Unsure { term, .. }), Some(seat))
                 if seat.term == term =>
             {
                 self.finding.facts += 1;
-                seat.lost_at.map(|lost_at| {
-                    format!("term {term} was lost at {lost_at} and revived at {now}")
+                seat.lost.map(|lost| {
+                    (format!("term {term} was lost at {lost} and revived at {now}"), lost.line)
                 })
             }
             (
@@ -70,14 +77,15 @@ impl Checker for LossToldOnce {
                 | Event::Renewed { term, .. }
                 | Event::Unsure { term, .. }),
                 Some(seat),
-            ) if term < seat.term => Some(format!(
-                "spoke of term {term} at {now} after it had gained term {}",
-                seat.term
-            )),
+            ) if term < seat.term => {
+                let what =
+                    format!("spoke of term {term} at {now} after it had gained term {}", seat.term);
+                Some((what, seat.gained))
+            }
             _ => None,
         };
-        if let Some(problem) = problem {
-            self.accuse(fact, &problem);
+        if let Some((problem, before)) = problem {
+            self.accuse(fact, &problem, before);
         }
     }
 

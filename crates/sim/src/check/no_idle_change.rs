@@ -8,7 +8,7 @@
 use incumbent_protocol::history::Event;
 use incumbent_protocol::time::Time;
 
-use super::{Cast, Checker, Fact, Finding};
+use super::{Cast, Checker, Fact, Finding, Spot};
 
 /// Judges quiet spans.
 #[derive(Debug, Default)]
@@ -20,7 +20,7 @@ pub struct NoIdleChange {
 
 #[derive(Clone, Copy, Debug)]
 struct Span {
-    from: Time,
+    from: Spot,
     until: Time,
 }
 
@@ -38,7 +38,7 @@ impl Checker for NoIdleChange {
     const NAME: &'static str = "no_idle_change";
 
     fn line(&mut self, fact: &Fact<'_>) {
-        let from = fact.at;
+        let from = fact.spot();
         let what = match *fact.event {
             Event::Quiet { until } => {
                 *self.quiet(fact) = Some(Span { from, until });
@@ -59,13 +59,13 @@ impl Checker for NoIdleChange {
         let Some(span) = *self.quiet(fact) else {
             return;
         };
-        if span.from < fact.at && fact.at < span.until {
+        if span.from.at < fact.at && fact.at < span.until {
             let who = fact.cast.candidate(fact.who);
             let story = format!(
                 "{who} {what} at {}, in the quiet from {} until {}",
                 fact.at, span.from, span.until
             );
-            self.finding.accuse(fact.at, story);
+            self.finding.accuse(fact.at, story, &[span.from.line, fact.line]);
         }
     }
 

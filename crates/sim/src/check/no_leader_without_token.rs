@@ -22,12 +22,13 @@ pub struct NoLeaderWithoutToken {
 struct Known {
     /// Oldest first; asked from the end, where the answer nearly always is.
     gained: Vec<Term>,
-    newest_seen: Option<Term>,
+    /// The newest term that it saw, and the line that says so.
+    newest_seen: Option<(Term, u64)>,
 }
 
 impl Known {
-    fn stale(&self, term: Term) -> Option<Term> {
-        self.newest_seen.filter(|&seen| seen > term)
+    fn stale(&self, term: Term) -> Option<(Term, u64)> {
+        self.newest_seen.filter(|&(seen, _)| seen > term)
     }
 }
 
@@ -39,7 +40,8 @@ impl Checker for NoLeaderWithoutToken {
         let known = self.known.at(contest, fact.who);
         let (verb, term) = match *fact.event {
             Event::Saw { term, .. } => {
-                known.newest_seen = known.newest_seen.max(term);
+                let newer = term.filter(|&term| known.newest_seen.is_none_or(|seen| seen.0 < term));
+                known.newest_seen = newer.map(|term| (term, fact.line)).or(known.newest_seen);
                 return;
             }
             Event::Gained { term, .. } => {
@@ -63,19 +65,19 @@ impl Checker for NoLeaderWithoutToken {
                 election(),
                 fact.at
             );
-            self.finding.accuse(fact.at, story);
+            self.finding.accuse(fact.at, story, &[fact.line]);
             // Told once.
             known.gained.push(term);
         }
         let claims = matches!(fact.event, Event::Gained { .. } | Event::Renewed { .. });
-        if let Some(seen) = known.stale(term).filter(|_| claims) {
+        if let Some((seen, line)) = known.stale(term).filter(|_| claims) {
             let story = format!(
                 "{} {verb} term {term} of {} at {}, though it had already seen term {seen}",
                 who(),
                 election(),
                 fact.at
             );
-            self.finding.accuse(fact.at, story);
+            self.finding.accuse(fact.at, story, &[line, fact.line]);
         }
     }
 

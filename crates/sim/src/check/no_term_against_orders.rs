@@ -29,7 +29,7 @@ impl NoTermAgainstOrders {
         if controls.paused.is_some() {
             let story =
                 format!("term {term} of {who} began at {at}, while the election was paused");
-            self.finding.accuse(at, story);
+            self.finding.accuse(at, story, &[]);
         }
         let mut bars = controls.bars.iter().filter(|bar| bar.name == who.name);
         let until = bars.find_map(|bar| match bar.until {
@@ -42,7 +42,7 @@ impl NoTermAgainstOrders {
             let story = format!(
                 "term {term} of {who} began at {at}, though it was barred {until} and the store's clock showed {since}"
             );
-            self.finding.accuse(at, story);
+            self.finding.accuse(at, story, &[]);
         }
     }
 

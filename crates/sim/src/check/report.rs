@@ -21,6 +21,19 @@ pub struct Violation {
     pub at: Time,
     /// How, in a sentence with candidates, terms and times.
     pub story: String,
+    /// The lines of the history that it rests on, counted from 1.
+    #[serde(skip)]
+    pub lines: Vec<u64>,
+    /// Where these lines stand, as file and line, if they were read from files.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub places: Vec<String>,
+}
+
+impl Violation {
+    /// One that no line of a history shows.
+    pub fn unwritten(property: &'static str, at: Time, story: String) -> Self {
+        Violation { property, at, story, lines: Vec::new(), places: Vec::new() }
+    }
 }
 
 /// What one judge found.
@@ -28,13 +41,30 @@ pub struct Violation {
 pub struct Finding {
     /// How many facts it looked at.
     pub facts: u64,
-    /// What was broken: when and how.
-    pub broken: Vec<(Time, String)>,
+    /// What was broken.
+    pub broken: Vec<Told>,
+    /// What breaks no promise, and is worth a look.
+    pub noted: Vec<Told>,
+}
+
+/// What a judge tells: when, how, and the lines that it rests on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Told {
+    /// When.
+    pub at: Time,
+    /// How.
+    pub story: String,
+    /// By which lines.
+    pub lines: Vec<u64>,
 }
 
 impl Finding {
-    pub(super) fn accuse(&mut self, at: Time, story: String) {
-        self.broken.push((at, story));
+    pub(super) fn accuse(&mut self, at: Time, story: String, lines: &[u64]) {
+        self.broken.push(Told { at, story, lines: lines.to_vec() });
+    }
+
+    pub(super) fn note(&mut self, at: Time, story: String, lines: &[u64]) {
+        self.noted.push(Told { at, story, lines: lines.to_vec() });
     }
 }
 
@@ -46,6 +76,8 @@ pub struct Report {
     pub checked: Vec<(&'static str, u64)>,
     /// What was broken, oldest first.
     pub violations: Vec<Violation>,
+    /// What breaks no promise and is worth a look: documented exceptions, and signs of missing lines.
+    pub notes: Vec<Violation>,
     /// How many elections were named.
     pub elections: usize,
     /// How many terms were gained.
@@ -67,15 +99,32 @@ impl Report {
         self.violations.is_empty()
     }
 
+    /// Whether pairs of leases were left out of what was judged.
+    fn is_partial(&self, property: &str) -> bool {
+        self.not_comparable > 0 && property == super::AtMostOneLease::NAME
+    }
+
     pub(super) fn add<C: Checker>(&mut self, checker: C, cast: &Cast) {
         self.take(C::NAME, checker.finish(cast));
     }
 
     pub(super) fn take(&mut self, property: &'static str, finding: Finding) {
-        let Finding { facts, broken } = finding;
+        let Finding { facts, broken, noted } = finding;
         self.checked.push((property, facts));
-        let told = |(at, story)| Violation { property, at, story };
+        let told = |Told { at, story, mut lines }: Told| {
+            lines.sort_unstable();
+            lines.dedup();
+            Violation { property, at, story, lines, places: Vec::new() }
+        };
         self.violations.extend(broken.into_iter().map(told));
+        self.notes.extend(noted.into_iter().map(told));
+    }
+
+    /// Brings what was told into its order, and says where the lines stand that it rests on.
+    pub(super) fn locate(&mut self, place: impl Fn(u64) -> Option<String>) {
+        for told in self.violations.iter_mut().chain(&mut self.notes) {
+            told.places = told.lines.iter().filter_map(|&line| place(line)).collect();
+        }
     }
 
     fn broken(&self, property: &str) -> usize {
@@ -97,6 +146,9 @@ impl fmt::Display for Report {
         for &(property, facts) in &self.checked {
             let verdict = match (self.broken(property), facts) {
                 (0, 0) => "nothing to judge".to_owned(),
+                (0, _) if self.is_partial(property) => {
+                    format!("kept where clocks are the same ({})", counted(facts, "fact"))
+                }
                 (0, _) => format!("kept ({})", counted(facts, "fact")),
                 (times, _) => format!("BROKEN {}", counted(times as u64, "time")),
             };
@@ -110,19 +162,28 @@ impl fmt::Display for Report {
             let pairs = counted(self.not_comparable, "pair");
             writeln!(f, "{pairs} of leases on different clocks; only their terms were compared")?;
         }
+        for note in &self.notes {
+            writeln!(f, "note: {note}")?;
+        }
         for violation in &self.violations {
             writeln!(f, "{violation}")?;
         }
-        match self.violations.len() as u64 {
-            0 => write!(f, "no broken promise found"),
-            broken => write!(f, "{} found", counted(broken, "broken promise")),
+        match (self.violations.len() as u64, self.not_comparable) {
+            (0, 0) => write!(f, "no broken promise found"),
+            (0, pairs) => write!(
+                f,
+                "no broken promise found, but {} of leases on different clocks could not be compared",
+                counted(pairs, "pair")
+            ),
+            (broken, _) => write!(f, "{} found", counted(broken, "broken promise")),
         }
     }
 }
 
 impl fmt::Display for Violation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} at {}: {}", self.property, self.at, self.story)
+        write!(f, "{} at {}: {}", self.property, self.at, self.story)?;
+        if self.places.is_empty() { Ok(()) } else { write!(f, " [{}]", self.places.join(", ")) }
     }
 }
 

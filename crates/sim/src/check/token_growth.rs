@@ -5,16 +5,16 @@
 //! did). For all else nothing.
 //! Promises: no term belongs to two incarnations, whatever clocks they stand on and however often
 //! the store restarted; a store issues each term above all before it; what is gained was issued, if
-//! the store wrote what it issued.
+//! the store wrote what it issued. A term that others saw and that its holder says nothing of is noted,
+//! because its lines may be missing.
 
 use std::collections::BTreeMap;
 
 use incumbent_protocol::history::Event;
 use incumbent_protocol::term::Term;
-use incumbent_protocol::time::Time;
 
 use super::grid::Grid;
-use super::{Cast, Checker, Contest, Fact, Finding, Who};
+use super::{Cast, Checker, Contest, Fact, Finding, Spot, Who};
 
 /// Judges that tokens grow.
 #[derive(Debug)]
@@ -26,21 +26,25 @@ pub struct TokenGrowth {
     issued: Grid<Option<Newest>>,
     /// The first term that the store of an election was seen to issue.
     first_issued: BTreeMap<Contest, Term>,
+    /// Who was first seen to lead in a term, and where another candidate says so.
+    seen: BTreeMap<(Contest, Term), (Who, Spot)>,
     finding: Finding,
 }
 
 #[derive(Clone, Copy, Debug)]
 struct Owner {
     who: Who,
-    gained_at: Option<Time>,
-    issued: bool,
+    /// The line that first named it.
+    line: u64,
+    gained: Option<Spot>,
+    issued: Option<u64>,
 }
 
 #[derive(Clone, Copy, Debug)]
 struct Newest {
     term: Term,
     who: Who,
-    at: Time,
+    at: Spot,
 }
 
 impl Default for TokenGrowth {
@@ -58,13 +62,14 @@ impl TokenGrowth {
             gained: Grid::default(),
             issued: Grid::default(),
             first_issued: BTreeMap::new(),
+            seen: BTreeMap::new(),
             finding: Finding::default(),
         }
     }
 
     /// How many terms were gained.
     pub fn terms(&self) -> usize {
-        let gained = |owner: &&Owner| owner.gained_at.is_some();
+        let gained = |owner: &&Owner| owner.gained.is_some();
         self.owners.values().filter(gained).count()
     }
 
@@ -72,18 +77,18 @@ impl TokenGrowth {
         self.finding.facts += 1;
         let gained_before = self
             .own(fact, contest, term, fact.who)
-            .and_then(|owner| owner.gained_at.replace(fact.at));
+            .and_then(|owner| owner.gained.replace(fact.spot()));
         if let Some(before) = gained_before {
             let who = fact.cast.candidate(fact.who);
             let story = format!("{who} gained term {term} at {} and again at {}", before, fact.at);
-            self.finding.accuse(fact.at, story);
+            self.finding.accuse(fact.at, story, &[before.line, fact.line]);
             return;
         }
         let newest = self.gained.at(contest, fact.clock);
-        let behind = newest.filter(|newest| newest.term > term && newest.at < fact.at);
+        let behind = newest.filter(|newest| newest.term > term && newest.at.at < fact.at);
         if let Some(newest) = behind.filter(|_| self.even_clocks) {
             let story = told_backwards("gained", fact, fact.who, term, &newest);
-            self.finding.accuse(fact.at, story);
+            self.finding.accuse(fact.at, story, &[newest.at.line, fact.line]);
         }
         advance(newest, fact, term, fact.who);
     }
@@ -91,18 +96,17 @@ impl TokenGrowth {
     fn issued(&mut self, fact: &Fact<'_>, contest: Contest, term: Term, to: Who) {
         self.finding.facts += 1;
         self.first_issued.entry(contest).or_insert(term);
-        let issued_before = self
-            .own(fact, contest, term, to)
-            .map(|owner| std::mem::replace(&mut owner.issued, true));
+        let issued_before =
+            self.own(fact, contest, term, to).and_then(|owner| owner.issued.replace(fact.line));
         let newest = self.issued.at(contest, fact.clock);
         if let Some(newest) = newest.filter(|newest| newest.term > term) {
             let story = told_backwards("was issued", fact, to, term, &newest);
-            self.finding.accuse(fact.at, story);
-        } else if issued_before == Some(true) {
+            self.finding.accuse(fact.at, story, &[newest.at.line, fact.line]);
+        } else if let Some(before) = issued_before {
             let to = fact.cast.candidate(to);
             let story =
                 format!("term {term} was issued twice to {to}, the second time at {}", fact.at);
-            self.finding.accuse(fact.at, story);
+            self.finding.accuse(fact.at, story, &[before, fact.line]);
         }
         advance(newest, fact, term, to);
     }
@@ -117,8 +121,9 @@ impl TokenGrowth {
     ) -> Option<&mut Owner> {
         let owner = self.owners.entry((contest, term)).or_insert(Owner {
             who,
-            gained_at: None,
-            issued: false,
+            line: fact.line,
+            gained: None,
+            issued: None,
         });
         if owner.who == who {
             return Some(owner);
@@ -130,7 +135,8 @@ impl TokenGrowth {
             fact.cast.candidate(who),
             fact.at
         );
-        self.finding.accuse(fact.at, story);
+        let lines = [owner.line, fact.line];
+        self.finding.accuse(fact.at, story, &lines);
         None
     }
 }
@@ -144,6 +150,9 @@ impl Checker for TokenGrowth {
             (Event::Issued { term, .. }, Some(contest), Some(to)) => {
                 self.issued(fact, contest, *term, to);
             }
+            (Event::Saw { term: Some(term), .. }, Some(contest), Some(leader)) => {
+                self.seen.entry((contest, *term)).or_insert((leader, fact.spot()));
+            }
             _ => {}
         }
     }
@@ -151,11 +160,22 @@ impl Checker for TokenGrowth {
     fn finish(mut self, cast: &Cast) -> Finding {
         for (&(contest, term), owner) in &self.owners {
             let kept = self.first_issued.get(&contest).is_some_and(|first| *first <= term);
-            if let (Some(at), true, false) = (owner.gained_at, kept, owner.issued) {
+            if let (Some(at), true, None) = (owner.gained, kept, owner.issued) {
                 let who = cast.candidate(owner.who);
                 let story =
                     format!("{who} gained term {term} at {at}, which the store never issued");
-                self.finding.accuse(at, story);
+                self.finding.accuse(at.at, story, &[at.line]);
+            }
+        }
+        for (&(contest, term), &(leader, seen)) in &self.seen {
+            let gained = self.owners.get(&(contest, term)).is_some_and(|o| o.gained.is_some());
+            if cast.has_spoken(leader) && !gained {
+                let (who, election) = (cast.candidate(leader), cast.election(contest));
+                let story = format!(
+                    "{who} was seen at {seen} to lead {election} in term {term}, but no line says that it gained that term: it \
+                     gave it back or ended at once, or lines are missing"
+                );
+                self.finding.note(seen.at, story, &[seen.line]);
             }
         }
         self.finding
@@ -164,7 +184,7 @@ impl Checker for TokenGrowth {
 
 fn advance(newest: &mut Option<Newest>, fact: &Fact<'_>, term: Term, who: Who) {
     if newest.is_none_or(|newest| newest.term < term) {
-        *newest = Some(Newest { term, who, at: fact.at });
+        *newest = Some(Newest { term, who, at: fact.spot() });
     }
 }
 
@@ -185,6 +205,7 @@ mod tests {
     use super::super::forge::*;
     use super::super::{Conditions, Judge};
     use super::*;
+    use crate::history::History;
     use incumbent_protocol::history::Line;
 
     fn issued(millis: u64, number: u64, to: u8) -> Line {
@@ -240,6 +261,22 @@ mod tests {
     fn a_store_that_issues_below_what_it_issued_before_is_told_though_nobody_gained() {
         let lines = [issued(1, 5, A), issued(2, 4, B)];
         accused::<TokenGrowth>(&lines, &["b#0000000b was issued term 4", "had term 5"]);
+    }
+
+    #[test]
+    fn a_term_that_others_saw_and_its_holder_says_nothing_of_is_noted() {
+        let noted = |lines: &[Line]| {
+            let report = super::super::judge(&History::from_lines(lines.to_vec()));
+            assert!(report.is_clean(), "{report}");
+            report.notes
+        };
+        let (a, b) = (opened(0, A, "boot"), opened(0, B, "boot"));
+        let seen = saw(2, B, Some((A, 5)));
+        let notes = noted(&[a.clone(), b.clone(), seen.clone()]);
+        assert!(notes.len() == 1 && notes[0].story.contains("a#0000000a was seen"), "{notes:?}");
+        assert_eq!(notes[0].lines, [3]);
+        assert_eq!(noted(&[a, b.clone(), gained(1, A, 5, 3), seen.clone()]), []);
+        assert_eq!(noted(&[b, seen]), [], "another host's history is not here");
     }
 
     #[test]

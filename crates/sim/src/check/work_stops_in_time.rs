@@ -6,7 +6,11 @@
 //! Promises: work that begins outside a sure and valid lease, that outlives its lease or a
 //! resignation, or that overlaps the work of a successor is told. Work whose end was never written
 //! lasted at least until the last line of its candidate; if that was in time, its process may have
-//! been killed, and it is counted as open.
+//! been killed, and it is counted as open. Where pauses are not marked, a candidate that said nothing
+//! of its lease's end until after it was frozen, and so was its guard if the work ended `GRACE` before
+//! or after that word: this is the documented exception, and is noted instead. The first `work_ended`
+//! of a term counts; a later one that is late is noted, because a supervisor that was stopped writes it
+//! when it goes on.
 
 use core::time::Duration;
 
@@ -16,7 +20,8 @@ use incumbent_protocol::term::Term;
 use incumbent_protocol::time::Time;
 
 use super::grid::Grid;
-use super::{Cast, Checker, Clock, Contest, Fact, Finding, Who};
+use super::report::Told;
+use super::{Cast, Checker, Clock, Contest, Fact, Finding, Spot, Who};
 
 /// How long a process that resumes after its lease has to end its work.
 const GRACE: Duration = Duration::from_millis(250);
@@ -26,9 +31,9 @@ const GRACE: Duration = Duration::from_millis(250);
 pub struct WorkStopsInTime {
     posts: Grid<Option<Post>>,
     /// The last line of each candidate.
-    heard: Vec<Option<Time>>,
+    heard: Vec<Option<Spot>>,
     /// The last line on each clock.
-    latest: Vec<Option<Time>>,
+    latest: Vec<Option<Spot>>,
     /// Every pause and kill is marked, to the instant: no grace, and silence is no sign of death.
     marked: bool,
     finding: Finding,
@@ -40,7 +45,7 @@ enum Excuse {
     /// It was paused before its lease ended, and still is.
     Paused,
     /// It resumed after its lease, at this instant.
-    Resumed(Time),
+    Resumed(Spot),
 }
 
 /// The last leadership of one candidate in one election, and the work under it.
@@ -49,13 +54,19 @@ struct Post {
     clock: Clock,
     term: Term,
     until: Time,
+    /// The line that says until when.
+    line: u64,
     sure: bool,
-    lost: Option<(Time, Reason)>,
+    lost: Option<(Spot, Reason)>,
     /// How much work runs.
     open: u32,
+    /// The first word of the end of its last work.
+    ended: Option<Spot>,
     excuse: Option<Excuse>,
     /// Work of others that began while this one's had not ended.
-    overlapped: Vec<(Who, Term, Time)>,
+    overlapped: Vec<(Who, Term, Spot)>,
+    /// What is told of its late end, unless it turns out that the whole process was frozen.
+    late: Vec<Told>,
 }
 
 impl Post {
@@ -73,17 +84,50 @@ impl Post {
         (!self.sure).then(|| "was in doubt".to_owned())
     }
 
-    /// By when work must have ended, and why; `None` while it is paused.
-    fn due(&self, grace: Duration) -> Option<(Time, String)> {
-        let lease = match self.lost {
-            Some((at, Reason::Resigned)) => (at, format!("was resigned at {at}")),
-            _ => (self.until, format!("ended at {}", self.until)),
+    /// By when work must have ended, and why by which lines; `None` while it is paused.
+    fn due(&self, grace: Duration) -> Option<(Time, String, Vec<u64>)> {
+        let (end, why, line) = match self.lost {
+            Some((at, Reason::Resigned)) => (at.at, format!("was resigned at {at}"), at.line),
+            _ => (self.until, format!("ended at {}", self.until), self.line),
         };
         match self.excuse {
-            None => Some(lease),
+            None => Some((end, why, vec![line])),
             Some(Excuse::Paused) => None,
             Some(Excuse::Resumed(at)) => {
-                Some((at + grace, format!("{} and its process resumed at {at}", lease.1)))
+                let why = format!("{why} and its process resumed at {at}");
+                Some((at.at + grace, why, vec![line, at.line]))
+            }
+        }
+    }
+
+    /// Whether a candidate that lives tells of the end of its lease while that runs. One that is
+    /// frozen, with the guard of its work, tells of it afterwards.
+    fn was_silent(&self) -> bool {
+        self.excuse.is_none() && self.lost.is_none_or(|(at, _)| at.at > self.until)
+    }
+
+    /// Whether its work ended when it went on: about when it told of the loss.
+    fn was_frozen(&self) -> bool {
+        match (self.lost, self.ended) {
+            (Some((lost, _)), Some(ended)) => {
+                lost.at > self.until && ended.at <= lost.at + GRACE && lost.at <= ended.at + GRACE
+            }
+            _ => false,
+        }
+    }
+
+    /// Decides on what was told of its late end.
+    fn conclude(&mut self, finding: &mut Finding) {
+        let frozen = self.was_frozen();
+        for Told { at, story, mut lines } in core::mem::take(&mut self.late) {
+            if let Some((lost, _)) = self.lost.filter(|_| frozen) {
+                lines.push(lost.line);
+                let why =
+                    "its supervisor and its guard were stopped together, a documented exception";
+                let story = format!("{story}; it told of that only at {lost}: {why}");
+                finding.note(at, story, &lines);
+            } else {
+                finding.accuse(at, story, &lines);
             }
         }
     }
@@ -93,13 +137,13 @@ impl Post {
         match self.excuse {
             None => Some(began),
             Some(Excuse::Paused) => None,
-            Some(Excuse::Resumed(at)) => Some(began.max(at + grace)),
+            Some(Excuse::Resumed(at)) => Some(began.max(at.at + grace)),
         }
     }
 
     fn pause(&mut self, now: Time, grace: Duration) {
         let in_time = match self.excuse {
-            Some(Excuse::Resumed(at)) => now <= at + grace,
+            Some(Excuse::Resumed(at)) => now <= at.at + grace,
             _ => now <= self.until,
         };
         if in_time && self.open > 0 {
@@ -107,9 +151,9 @@ impl Post {
         }
     }
 
-    fn resume(&mut self, now: Time) {
+    fn resume(&mut self, now: Spot) {
         if self.excuse == Some(Excuse::Paused) {
-            self.excuse = (now >= self.until).then_some(Excuse::Resumed(now));
+            self.excuse = (now.at >= self.until).then_some(Excuse::Resumed(now));
         }
     }
 }
@@ -133,7 +177,7 @@ impl WorkStopsInTime {
                 && post.open > 0
                 && post.clock == fact.clock
             {
-                post.overlapped.push((fact.who, term, fact.at));
+                post.overlapped.push((fact.who, term, fact.spot()));
             }
         }
         let Some(post) = self.posts.at(contest, fact.who) else {
@@ -143,7 +187,7 @@ impl WorkStopsInTime {
             let who = fact.cast.candidate(fact.who);
             let story =
                 format!("{who} began work under term {term} at {}, but its lease {why}", fact.at);
-            self.finding.accuse(fact.at, story);
+            self.finding.accuse(fact.at, story, &[post.line, fact.line]);
         }
         post.open += 1;
     }
@@ -154,31 +198,59 @@ impl WorkStopsInTime {
         let Some(post) = self.posts.at(contest, fact.who) else {
             return;
         };
-        if post.term != term || post.open == 0 {
+        if post.term != term {
+            return;
+        }
+        if let Some(ended) = post.ended.filter(|_| post.open == 0) {
+            if let Some((due, why, _)) = post.due(grace).filter(|(due, ..)| fact.at > *due) {
+                let who = fact.cast.candidate(fact.who);
+                let story = format!(
+                    "the end of the work of {who} under term {term} was told at {ended} and again at {}, after {due}: its lease \
+                     {why}; the first counts",
+                    fact.at
+                );
+                self.finding.note(fact.at, story, &[ended.line, fact.line]);
+            }
+            return;
+        }
+        if post.open == 0 {
             return;
         }
         post.open -= 1;
-        settle(&mut self.finding, fact.cast, fact.who, post, grace, (fact.at, "ended at"));
+        post.ended = Some(fact.spot());
+        let late = !self.marked && post.was_silent();
+        let end = (fact.spot(), "ended at");
+        let told = settle(fact.cast, fact.who, post, grace, end);
+        post.late.extend(told);
+        if !late || post.lost.is_some() {
+            post.conclude(&mut self.finding);
+        }
     }
 
     fn gained(&mut self, fact: &Fact<'_>, contest: Contest, term: Term, until: Time) {
-        let before = self.posts.at(contest, fact.who).replace(Post {
+        let mut before = self.posts.at(contest, fact.who).replace(Post {
             clock: fact.clock,
             term,
             until,
+            line: fact.line,
             sure: true,
             lost: None,
             open: 0,
+            ended: None,
             excuse: None,
             overlapped: Vec::new(),
+            late: Vec::new(),
         });
+        if let Some(before) = &mut before {
+            before.conclude(&mut self.finding);
+        }
         if let Some(before) = before.filter(|before| before.open > 0) {
             let who = fact.cast.candidate(fact.who);
             let story = format!(
                 "{who} gained term {term} at {} while its work under term {} had not ended",
                 fact.at, before.term
             );
-            self.finding.accuse(fact.at, story);
+            self.finding.accuse(fact.at, story, &[before.line, fact.line]);
         }
     }
 
@@ -196,8 +268,10 @@ impl WorkStopsInTime {
                 continue;
             };
             post.open = 0;
-            let end = (fact.at, "lasted until it was killed at");
-            settle(&mut self.finding, fact.cast, fact.who, post, grace, end);
+            let end = (fact.spot(), "lasted until it was killed at");
+            let told = settle(fact.cast, fact.who, post, grace, end);
+            post.late.extend(told);
+            post.conclude(&mut self.finding);
         }
     }
 
@@ -206,52 +280,56 @@ impl WorkStopsInTime {
             if heard.len() <= index {
                 heard.resize(index + 1, None);
             }
-            heard[index] = heard[index].max(Some(fact.at));
+            if heard[index].is_none_or(|last| last.at <= fact.at) {
+                heard[index] = Some(fact.spot());
+            }
         }
     }
 }
 
-/// Work is known to have lasted until an instant: was that too long?
+/// Work is known to have lasted until an instant: what is to be told of that, if it was too long.
 fn settle(
-    finding: &mut Finding,
     cast: &Cast,
     who: Who,
     post: &mut Post,
     grace: Duration,
-    (end, how): (Time, &str),
-) {
+    (end, how): (Spot, &str),
+) -> Vec<Told> {
+    let mut told = Vec::new();
     let (who, term) = (cast.candidate(who), post.term);
-    if let Some((due, why)) = post.due(grace)
-        && end > due
+    if let Some((due, why, mut lines)) = post.due(grace)
+        && end.at > due
     {
         let story = format!("the work of {who} under term {term} {how} {end}, but its lease {why}");
-        finding.accuse(end, story);
+        lines.push(end.line);
+        told.push(Told { at: end.at, story, lines });
     }
     if post.open > 0 {
-        return;
+        return told;
     }
     for (other, its_term, began) in core::mem::take(&mut post.overlapped) {
-        if post.overlap_due(began, grace).is_some_and(|due| end > due) {
+        if post.overlap_due(began.at, grace).is_some_and(|due| end.at > due) {
             let other = cast.candidate(other);
             let story = format!(
                 "the work of {who} under term {term} {how} {end}, but that of {other} under term {its_term} began at \
                  {began}"
             );
-            finding.accuse(end, story);
+            told.push(Told { at: end.at, story, lines: vec![began.line, end.line] });
         }
     }
+    told
 }
 
 impl Checker for WorkStopsInTime {
     const NAME: &'static str = "work_stops_in_time";
 
     fn line(&mut self, fact: &Fact<'_>) {
-        let (now, grace) = (fact.at, self.grace());
+        let (now, spot, grace) = (fact.at, fact.spot(), self.grace());
         self.hear(fact);
         match (fact.event, fact.contest) {
             (Event::Killed, _) => self.killed(fact),
             (Event::Paused, _) => self.each(fact, |post| post.pause(now, grace)),
-            (Event::Resumed | Event::Closed, _) => self.each(fact, |post| post.resume(now)),
+            (Event::Resumed | Event::Closed, _) => self.each(fact, |post| post.resume(spot)),
             (&Event::Gained { term, valid_until, .. }, Some(contest)) => {
                 self.gained(fact, contest, term, valid_until);
             }
@@ -264,10 +342,12 @@ impl Checker for WorkStopsInTime {
                 match *event {
                     Event::Renewed { term, valid_until, .. } if term == post.term => {
                         (post.until, post.sure, post.excuse) = (valid_until, true, None);
+                        post.line = fact.line;
                     }
                     Event::Unsure { term, .. } if term == post.term => post.sure = false,
                     Event::Lost { term, reason, .. } if term == post.term => {
-                        post.lost.get_or_insert((now, reason));
+                        post.lost.get_or_insert((spot, reason));
+                        post.conclude(&mut self.finding);
                     }
                     _ => {}
                 }
@@ -279,15 +359,21 @@ impl Checker for WorkStopsInTime {
     fn finish(mut self, cast: &Cast) -> Finding {
         let grace = self.grace();
         for (_, who, post) in self.posts.cells() {
-            let Some(post) = post.as_mut().filter(|post| post.open > 0) else {
+            let Some(post) = post.as_mut() else {
                 continue;
             };
+            post.conclude(&mut self.finding);
+            if post.open == 0 {
+                continue;
+            }
             post.open = 0;
             // A process that is heard of no more may have been killed, and its work with it.
             let heard = if self.marked { self.latest[post.clock.0] } else { self.heard[who] };
             if let Some(end) = heard {
                 let end = (end, "had not ended at");
-                settle(&mut self.finding, cast, Who(who), post, grace, end);
+                for Told { at, story, lines } in settle(cast, Who(who), post, grace, end) {
+                    self.finding.accuse(at, story, &lines);
+                }
             }
         }
         self.finding

@@ -1,7 +1,7 @@
 //! Forged and clean histories for `work_stops_in_time`.
 
 use incumbent_protocol::history::Event;
-use incumbent_protocol::standing::Reason::{Deposed, Ending, Resigned};
+use incumbent_protocol::standing::Reason::{Deposed, Ending, Expired, Resigned};
 
 use super::super::forge::*;
 use super::super::{Cast, Checker};
@@ -177,6 +177,74 @@ fn silence_is_a_sign_of_death_only_where_kills_are_not_marked() {
         judge.line(&cast.fact(line));
     }
     assert_eq!(judge.finish(&cast).broken.len(), 2, "late, and beside its successor's");
+}
+
+/// What is noted of these lines, in which no promise is broken.
+fn noted(lines: &[incumbent_protocol::history::Line]) -> Vec<String> {
+    let (mut cast, mut judge) = (Cast::default(), WorkStopsInTime::default());
+    for line in lines {
+        judge.line(&cast.fact(line));
+    }
+    let found = judge.finish(&cast);
+    assert_eq!(found.broken, []);
+    found.noted.into_iter().map(|told| told.story).collect()
+}
+
+/// The work of a leader beside its successor's, after a freeze: when it ended, and when the leader told
+/// that its lease was over.
+fn frozen(ended: u64, told: u64) -> Vec<incumbent_protocol::history::Line> {
+    let mut lines = vec![
+        gained(1_000, A, 5, 4_000),
+        work_began(1_000, A, 5),
+        gained(6_000, B, 6, 40_000),
+        work_began(6_000, B, 6),
+        work_ended(ended, A, 5),
+        lost(told, A, 5, Expired),
+        work_ended(30_000, B, 6),
+    ];
+    lines.sort_by_key(|line| line.at);
+    lines
+}
+
+#[test]
+fn a_supervisor_and_a_guard_that_were_stopped_together_are_a_documented_exception() {
+    for (ended, told) in [(9_001, 9_002), (9_003, 9_001), (9_250, 9_000), (9_000, 9_250)] {
+        let noted = noted(&frozen(ended, told));
+        assert_eq!(noted.len(), 2, "late, and beside its successor's: {noted:#?}");
+        assert!(noted.iter().all(|note| note.contains("a documented exception")), "{noted:?}");
+    }
+}
+
+#[test]
+fn work_is_late_if_its_supervisor_or_its_guard_was_not_stopped() {
+    for (ended, told) in [(9_251, 9_000), (9_000, 9_251), (9_000, 3_900)] {
+        let stories = stories::<WorkStopsInTime>(&frozen(ended, told));
+        assert_eq!(stories.len(), 2, "{stories:#?}");
+    }
+}
+
+#[test]
+fn where_pauses_are_marked_silence_is_no_sign_of_a_freeze() {
+    let (mut cast, mut judge) = (Cast::default(), WorkStopsInTime::new(true));
+    for line in &frozen(9_001, 9_002) {
+        judge.line(&cast.fact(line));
+    }
+    assert_eq!(judge.finish(&cast).broken.len(), 2);
+}
+
+#[test]
+fn a_late_second_end_of_work_is_noted_and_one_in_time_is_not() {
+    let lines = |second| {
+        [
+            gained(1_000, A, 5, 4_000),
+            work_began(1_000, A, 5),
+            work_ended(3_900, A, 5),
+            work_ended(second, A, 5),
+        ]
+    };
+    assert_eq!(noted(&lines(4_000)), [""; 0]);
+    let noted = noted(&lines(4_001));
+    assert!(noted.len() == 1 && noted[0].contains("3.900s and again at 4.001s"), "{noted:?}");
 }
 
 #[test]

@@ -232,7 +232,7 @@ impl<'a> World<'a> {
             if parts.clerk.unlike {
                 let story = format!("{} met another electorate of the same number", node.id);
                 let at = Time::from_nanos(self.now);
-                self.violations.push(Violation { property: "one_electorate", at, story });
+                self.violations.push(Violation::unwritten("one_electorate", at, story));
             }
         }
     }
@@ -240,7 +240,7 @@ impl<'a> World<'a> {
     /// The world itself saw something that must not be.
     pub(super) fn accuse(&mut self, property: &'static str, story: String) {
         let at = Time::from_nanos(self.now);
-        self.violations.push(Violation { property, at, story });
+        self.violations.push(Violation::unwritten(property, at, story));
     }
 }
 

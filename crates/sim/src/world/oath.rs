@@ -112,7 +112,7 @@ impl Oaths {
     }
 
     fn accuse(&mut self, property: &'static str, at: At, story: String) {
-        self.broken.push(Violation { property, at: Time::from_nanos(at), story });
+        self.broken.push(Violation::unwritten(property, Time::from_nanos(at), story));
     }
 
     /// Adds what was found to the report.
