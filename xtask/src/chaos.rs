@@ -19,7 +19,22 @@ pub(crate) fn run(root: &Path, action: ChaosAction) -> anyhow::Result<()> {
             process::run(&mut command)
         }
         ChaosAction::Peers(peers) => shake(root, peers),
+        ChaosAction::Cuts { seconds, lease, scheme } => {
+            let mut command = test(root, "peers_cuts", false);
+            command.args(["--ignored", "--test-threads=1"]);
+            set(&mut command, &[("SECONDS", seconds), ("LEASE", lease)]);
+            only(&mut command, scheme);
+            process::run(&mut command)
+        }
     }
+}
+
+fn only(command: &mut Command, scheme: Option<Scheme>) {
+    let only = scheme.map(|scheme| match scheme {
+        Scheme::Ring => "ring",
+        Scheme::Bully => "bully",
+    });
+    command.envs(only.map(|only| ("INCUMBENT_CHAOS_SCHEME", only)));
 }
 
 fn shake(root: &Path, peers: Peers) -> anyhow::Result<()> {
@@ -30,11 +45,7 @@ fn shake(root: &Path, peers: Peers) -> anyhow::Result<()> {
     let counts = [("NODES", nodes), ("VOTERS", voters), ("KILLS", kills), ("STOPS", stops)];
     set(&mut command, &counts);
     set(&mut command, &[("PARTITIONS", partitions), ("LEASE", lease), ("SEED", seed)]);
-    let only = scheme.map(|scheme| match scheme {
-        Scheme::Ring => "ring",
-        Scheme::Bully => "bully",
-    });
-    command.envs(only.map(|only| ("INCUMBENT_CHAOS_SCHEME", only)));
+    only(&mut command, scheme);
     process::run(&mut command)
 }
 

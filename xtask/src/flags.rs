@@ -117,6 +117,20 @@ pub(crate) enum ChaosAction {
 
     /// `ring://` and `bully://`: peers are killed, stopped and parted; never do two lead at once.
     Peers(Peers),
+
+    /// `ring://` and `bully://`: two of three peers lose each other in namespaces of the kernel; the
+    /// leader keeps its term, because it reaches a majority. As root, with `ip`
+    Cuts {
+        /// How long each of the six partial cuts lasts
+        #[arg(long, value_name = "SECONDS", default_value_t = 60)]
+        seconds: u64,
+        /// The lease, in milliseconds
+        #[arg(long, value_name = "MS", default_value_t = 3000)]
+        lease: u64,
+        /// Only peers of this kind
+        #[arg(long)]
+        scheme: Option<Scheme>,
+    },
 }
 
 /// How peers are shaken.
