@@ -84,29 +84,25 @@ pub(super) struct Line {
     presence: Presence,
     why: Option<String>,
     prefers: String,
-    pub(super) started: StoreTime,
-    pub(super) beaten_at: StoreTime,
+    started: StoreTime,
+    beaten_at: StoreTime,
     every_us: u64,
 }
 
 impl Line {
-    pub(super) fn of(peer: &Peer, now: StoreTime) -> Line {
+    pub(super) fn of(peer: Peer) -> Line {
         Line {
-            id: peer.id.clone(),
-            address: peer.profile.address.clone(),
-            labels: peer.profile.labels.clone(),
+            id: peer.id,
+            address: peer.profile.address,
+            labels: peer.profile.labels,
             priority: peer.priority,
             presence: peer.presence,
-            why: peer.why.clone(),
-            prefers: peer.prefers.clone(),
-            started: now,
-            beaten_at: now,
+            why: peer.why,
+            prefers: peer.prefers,
+            started: peer.started,
+            beaten_at: peer.beaten_at,
             every_us: u64::try_from(peer.every.as_micros()).unwrap_or(u64::MAX),
         }
-    }
-
-    pub(super) const fn id(&self) -> &CandidateId {
-        &self.id
     }
 
     pub(super) fn peer(self) -> Peer {

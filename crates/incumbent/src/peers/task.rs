@@ -27,7 +27,7 @@ use tokio::sync::mpsc;
 use super::address::Seat;
 use super::booth::Booth;
 use super::links::{Event, Links};
-use super::message::{Line, Message};
+use super::message::Message;
 use super::node::{Answers, Nomination, Part, Word};
 use super::numbers::Numbers;
 use crate::bell::Ring;
@@ -39,6 +39,7 @@ mod parts;
 mod roll;
 
 use neighbours::{FORGET, Neighbour};
+use roll::Roll;
 
 /// How often it is said again in which elections this process contends.
 const ANNOUNCE: Duration = Duration::from_secs(5);
@@ -72,7 +73,7 @@ pub(super) struct State {
     /// Which node a candidate runs on.
     homes: BTreeMap<Incarnation, NodeId>,
     pending: BTreeMap<u64, Pending>,
-    roll: BTreeMap<(ElectionName, CandidateId), Line>,
+    roll: Roll,
     watched: BTreeSet<NodeId>,
     announce_at: Time,
     lookout: Lookout,
@@ -89,7 +90,7 @@ impl State {
             neighbours: BTreeMap::new(),
             homes: BTreeMap::new(),
             pending: BTreeMap::new(),
-            roll: BTreeMap::new(),
+            roll: Roll::new(),
             watched: BTreeSet::new(),
             announce_at: Time::ZERO,
             lookout: Lookout::NEVER,

@@ -2,14 +2,14 @@
 //!
 //! Assumes: nobody but a process itself writes its lines, and whoever takes old ones off.
 //! Promises: lines are written and read in one message, in the order of their key, so that two who
-//! write do not wait for each other crosswise. Only a line that was read and found old is taken off,
-//! by its key, in a message of its own: to look for old lines with locks each time would make all
-//! candidates of an election wait for each other.
+//! write do not wait for each other crosswise. Only a line that was read and found to be of no use is
+//! taken off, by its key, in a message of its own: to look for such lines with locks each time would
+//! make all candidates of an election wait for each other.
 
 use std::time::Duration;
 
 use incumbent_protocol::identity::{CandidateId, CandidateName, ElectionName};
-use incumbent_protocol::roll::{Peer, Presence};
+use incumbent_protocol::roll::{MISSED, Peer, Presence};
 use incumbent_protocol::rounds::register::Profile;
 use incumbent_protocol::term::{Recorded, Term};
 use incumbent_protocol::time::StoreTime;
@@ -19,16 +19,13 @@ use super::dialect::{Dialect, Reply, list};
 use super::row::number;
 use super::write::text_or_null;
 use crate::error::Error;
-use crate::store::arbiter::{ROLL_KEPT, Rolls, note_odd, odd};
+use crate::store::arbiter::{Rolls, SURPLUS_MAX, most_lines, note_odd, odd, sift};
 use crate::store::office::OrderRecord;
 use crate::store::roster;
 
 /// What a line gets anew each time it is written.
 const RENEWED: [&str; 8] =
     ["address", "labels", "priority", "presence", "why", "prefers", "beaten_us", "every_us"];
-
-/// The key of a line.
-type Key = (ElectionName, String);
 
 impl<D: Dialect> Store<D> {
     pub(super) async fn call_roll(
@@ -40,7 +37,7 @@ impl<D: Dialect> Store<D> {
             return Ok(Rolls::new());
         }
         let read = select::<D>(elections);
-        let (rolls, old) = if lines.is_empty() {
+        let (rolls, mut surplus) = if lines.is_empty() {
             let replies = self.ask(1, read).await?;
             self.rolls(replies.last())?
         } else {
@@ -50,40 +47,31 @@ impl<D: Dialect> Store<D> {
             self.rolls(replies.iter().rev().nth(1))?
         };
         // Whoever only looks changes nothing.
-        if !lines.is_empty() && !old.is_empty() {
-            let (begin, forget) = (D::begin(self.limits), forget::<D>(old));
+        if !lines.is_empty() && !surplus.is_empty() {
+            surplus.truncate(SURPLUS_MAX);
+            let (begin, forget) = (D::begin(self.limits), forget(&surplus));
             self.exchange(format!("{begin};\n{forget};\nCOMMIT")).await?;
             self.statements += 1;
         }
         Ok(rolls)
     }
 
-    /// Reads the answer to [`select`]: everybody's lines, and the keys of those that are old.
-    fn rolls(&self, reply: Option<&Reply>) -> Result<(Rolls, Vec<Key>), Error> {
+    /// Reads the answer to [`select`]: everybody's lines, and those that are to be taken off.
+    fn rolls(&self, reply: Option<&Reply>) -> Result<(Rolls, Vec<(ElectionName, Peer)>), Error> {
         let reply = reply.ok_or_else(|| Error::Store("no answer".to_owned()))?;
-        let (mut rolls, mut old) = (Rolls::new(), Vec::new());
+        let (mut rolls, mut now) = (Rolls::new(), StoreTime::default());
         for row in &reply.rows {
-            let (election, peer, is_old) = match line(row) {
-                Ok(line) => line,
-                // Of one that cannot be read nothing is known. The others are.
-                Err(error) => {
-                    note_odd("a line of the roll", &self.named(error));
-                    continue;
+            match line(row) {
+                Ok((election, peer, at)) => {
+                    now = now.max(at);
+                    rolls.entry(election).or_default().push(peer);
                 }
-            };
-            if is_old {
-                old.push((election, peer.id.incarnation.to_string()));
-            } else {
-                rolls.entry(election).or_default().push(peer);
+                // Of one that cannot be read nothing is known. The others are.
+                Err(error) => note_odd("a line of the roll", &self.named(error)),
             }
         }
-        Ok((rolls, old))
+        Ok(sift(rolls, now))
     }
-}
-
-/// The server's clock, less how long a line is kept.
-fn oldest<D: Dialect>() -> String {
-    format!("({} - {})", D::NOW, micros(ROLL_KEPT))
 }
 
 /// The statement that writes lines.
@@ -118,29 +106,33 @@ fn whole(text: &str) -> String {
     text.replace('\0', "\u{fffd}")
 }
 
-/// The statement that reads everybody's lines.
+/// The statement that reads everybody's lines: those that are there first, then the newest.
 fn select<D: Dialect>(elections: &[&ElectionName]) -> String {
-    let (which, oldest) = (list(elections), oldest::<D>());
+    let (which, now, most) = (list(elections), D::NOW, most_lines(elections.len()));
     let which = if which.is_empty() { "''".to_owned() } else { which };
     format!(
         "SELECT election, incarnation, holder, address, labels, priority, presence, why, prefers, started_us, beaten_us,
-            every_us, CASE WHEN beaten_us < {oldest} THEN 1 ELSE 0 END
-        FROM incumbent_candidate WHERE election IN ({which}) ORDER BY election, started_us, incarnation"
+            every_us, {now}
+        FROM incumbent_candidate WHERE election IN ({which})
+        ORDER BY CASE WHEN presence = 'left' OR ({now} - beaten_us) / {MISSED} >= every_us THEN 1 ELSE 0 END,
+            beaten_us DESC LIMIT {most}"
     )
 }
 
 /// The statement that takes these lines off, unless they were written since they were read.
-fn forget<D: Dialect>(mut old: Vec<Key>) -> String {
-    old.sort();
-    let lines = old.iter().map(|(election, incarnation)| {
-        format!("(election = '{election}' AND incarnation = '{incarnation}')")
+fn forget(surplus: &[(ElectionName, Peer)]) -> String {
+    let lines = surplus.iter().map(|(election, peer)| {
+        let (incarnation, beaten) = (peer.id.incarnation, peer.beaten_at.as_micros());
+        format!(
+            "(election = '{election}' AND incarnation = '{incarnation}' AND beaten_us = {beaten})"
+        )
     });
-    let (lines, oldest) = (lines.collect::<Vec<_>>().join(" OR "), oldest::<D>());
-    format!("DELETE FROM incumbent_candidate WHERE ({lines}) AND beaten_us < {oldest}")
+    let lines = lines.collect::<Vec<_>>().join(" OR ");
+    format!("DELETE FROM incumbent_candidate WHERE {lines}")
 }
 
-/// Reads one row of [`select`], and whether it is old.
-fn line(row: &[Option<String>]) -> Result<(ElectionName, Peer, bool), Error> {
+/// Reads one row of [`select`], and what the server's clock showed.
+fn line(row: &[Option<String>]) -> Result<(ElectionName, Peer, StoreTime), Error> {
     let cell = |at: usize| row.get(at).and_then(Option::as_deref);
     let text = |at: usize| cell(at).unwrap_or_default();
     let time = |at: usize| number(cell(at)).map(StoreTime::from_micros);
@@ -158,7 +150,7 @@ fn line(row: &[Option<String>]) -> Result<(ElectionName, Peer, bool), Error> {
         beaten_at: time(10)?,
         every: Duration::from_micros(number(cell(11))?),
     };
-    Ok((ElectionName::new(text(0)).map_err(|_| odd("name"))?, peer, text(12) == "1"))
+    Ok((ElectionName::new(text(0)).map_err(|_| odd("name"))?, peer, time(12)?))
 }
 
 /// The statement that reads what operators ordered.

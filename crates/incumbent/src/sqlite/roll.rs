@@ -1,13 +1,13 @@
 //! The roll in SQLite: who takes part, and what operators ordered.
 //!
 //! Assumes: a connection of the caller's.
-//! Promises: all lines are written in one statement, and read in one; only where one was found old
-//! are old ones taken off.
+//! Promises: all lines are written in one statement, and read in one; only where some were found that
+//! are not worth keeping are they taken off.
 
 use std::time::Duration;
 
 use incumbent_protocol::identity::{CandidateId, CandidateName, ElectionName};
-use incumbent_protocol::roll::{Peer, Presence};
+use incumbent_protocol::roll::{MISSED, Peer, Presence};
 use incumbent_protocol::rounds::register::Profile;
 use incumbent_protocol::term::{Recorded, Term};
 use incumbent_protocol::time::StoreTime;
@@ -15,11 +15,11 @@ use serde_json::json;
 use sqlx::Row;
 use sqlx::sqlite::{SqliteConnection, SqliteRow};
 
-use super::write::{micros, signed};
+use super::write::micros;
 use super::{Store, trouble};
 use crate::clock;
 use crate::error::Error;
-use crate::store::arbiter::{ROLL_KEPT, Rolls, note_odd, odd};
+use crate::store::arbiter::{Rolls, SURPLUS_MAX, most_lines, note_odd, odd, sift};
 use crate::store::office::OrderRecord;
 use crate::store::roster;
 
@@ -35,14 +35,15 @@ const PUT: &str = "
         beaten_us = excluded.beaten_us, every_us = excluded.every_us";
 
 const FORGET: &str = "
-    DELETE FROM incumbent_candidate
-    WHERE election IN (SELECT value FROM json_each(?1)) AND beaten_us < ?2";
+    DELETE FROM incumbent_candidate WHERE (election, incarnation, beaten_us) IN
+        (SELECT value ->> 0, value ->> 1, value ->> 2 FROM json_each(?1))";
 
+/// Those that are there first, then the newest.
 const READ: &str = "
     SELECT election, incarnation, holder, address, labels, priority, presence, why, prefers, started_us, beaten_us,
         every_us
     FROM incumbent_candidate WHERE election IN (SELECT value FROM json_each(?1))
-    ORDER BY election, started_us, incarnation";
+    ORDER BY presence = 'left' OR (?2 - beaten_us) / ?3 >= every_us, beaten_us DESC LIMIT ?4";
 
 const ORDERS: &str = "
     SELECT at_us, verb, subject, term, actor, reason FROM incumbent_order
@@ -56,7 +57,6 @@ impl Store {
         elections: &[&ElectionName],
     ) -> Result<Rolls, Error> {
         let now = clock::wall();
-        let oldest = now.as_micros().saturating_sub(span_micros(ROLL_KEPT));
         let names = json!(elections).to_string();
         if !lines.is_empty() {
             self.statements += 1;
@@ -64,19 +64,26 @@ impl Store {
             put.execute(&mut *connection).await.map_err(trouble)?;
         }
         self.statements += 1;
-        let read = sqlx::query(READ).bind(&names);
-        let (mut rolls, mut old) = (Rolls::new(), false);
+        let most = i64::try_from(most_lines(elections.len())).unwrap_or(i64::MAX);
+        let read = sqlx::query(READ).bind(&names).bind(micros(now)).bind(MISSED).bind(most);
+        let mut rolls = Rolls::new();
         for row in read.fetch_all(&mut *connection).await.map_err(trouble)? {
             match decode(&row) {
-                Ok((_, peer)) if peer.beaten_at.as_micros() < oldest => old = true,
                 Ok((election, peer)) => rolls.entry(election).or_default().push(peer),
                 // Of one that cannot be read nothing is known. The others are.
                 Err(error) => note_odd("a line of the roll", &error),
             }
         }
-        if old && !lines.is_empty() {
+        let (rolls, mut surplus) = sift(rolls, now);
+        // Whoever only looks changes nothing.
+        if !lines.is_empty() && !surplus.is_empty() {
+            surplus.truncate(SURPLUS_MAX);
             self.statements += 1;
-            let forget = sqlx::query(FORGET).bind(&names).bind(signed(oldest));
+            let key = |(election, peer): &(ElectionName, Peer)| {
+                json!([election, peer.id.incarnation, micros(peer.beaten_at)])
+            };
+            let keys = json!(surplus.iter().map(key).collect::<Vec<_>>()).to_string();
+            let forget = sqlx::query(FORGET).bind(keys);
             forget.execute(connection).await.map_err(trouble)?;
         }
         Ok(rolls)

@@ -6,14 +6,13 @@
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
 
 use incumbent_protocol::controls::Controls;
 use incumbent_protocol::identity::{CandidateId, CandidateName, ElectionName};
 use incumbent_protocol::lease::order::Decree;
 use incumbent_protocol::lease::request::{Claim, Holding};
 use incumbent_protocol::lease::row::Snapshot;
-use incumbent_protocol::roll::Peer;
+use incumbent_protocol::roll::{self, Peer};
 use incumbent_protocol::rounds::register::{Descriptor, Vars};
 use incumbent_protocol::rounds::round::{Round, Write};
 use incumbent_protocol::rules::Expiry;
@@ -70,7 +69,7 @@ pub(crate) trait Arbiter {
 
     /// Writes these lines into the roll, stamped by the store's clock, and reads everybody's lines of
     /// the named elections. A line that stays gets only new stamps and words; its start stays. Lines
-    /// that are older than a day are taken off.
+    /// that are not worth keeping ([`roll::sift`]) are not shown, and taken off by those who write.
     async fn roll(
         &mut self,
         lines: &[(&ElectionName, &Peer)],
@@ -91,8 +90,29 @@ pub(crate) trait Arbiter {
 /// Everybody's lines, election by election.
 pub(crate) type Rolls = BTreeMap<ElectionName, Vec<Peer>>;
 
-/// For how long a line of the roll is kept after its last stamp.
-pub(crate) const ROLL_KEPT: Duration = Duration::from_hours(24);
+/// How many lines a call of the roll takes off at most. What is left is for the next one.
+#[cfg(any(feature = "sqlite", feature = "postgres", feature = "mysql"))]
+pub(crate) const SURPLUS_MAX: usize = 250;
+
+/// How many lines a call of the roll reads at most: those of processes that are there first.
+#[cfg(any(feature = "sqlite", feature = "postgres", feature = "mysql"))]
+pub(crate) const fn most_lines(elections: usize) -> usize {
+    1_000 + 40 * elections
+}
+
+/// Parts what was read into what is worth keeping and what is to be taken off, by its key.
+pub(crate) fn sift(rolls: Rolls, now: StoreTime) -> (Rolls, Vec<(ElectionName, Peer)>) {
+    let (mut kept, mut surplus) = (Rolls::new(), Vec::new());
+    for (election, lines) in rolls {
+        let sifted = roll::sift(lines, now);
+        surplus.extend(sifted.surplus.into_iter().map(|peer| (election.clone(), peer)));
+        if !sifted.kept.is_empty() {
+            kept.insert(election, sifted.kept);
+        }
+    }
+    surplus.sort_by_key(|(election, peer)| (election.clone(), peer.id.incarnation.to_string()));
+    (kept, surplus)
+}
 
 /// How many orders of an election are kept for people to see.
 pub(crate) const ORDERS_KEPT: u32 = 1_000;

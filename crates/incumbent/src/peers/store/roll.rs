@@ -3,11 +3,11 @@
 //! Assumes: nothing; it is for people, and decides nothing.
 //! Promises: it does not wait for those who are slower than most.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::time::Duration;
 
-use incumbent_protocol::identity::{CandidateId, ElectionName};
-use incumbent_protocol::roll::Peer;
+use incumbent_protocol::identity::ElectionName;
+use incumbent_protocol::roll::{Peer, sift};
 
 use super::Store;
 use super::reach::REACH_PATIENCE;
@@ -26,7 +26,10 @@ impl Store {
         elections: &[&ElectionName],
     ) -> Result<Rolls, Error> {
         let now = self.registers.now();
-        let line = |(name, peer): &(&ElectionName, &Peer)| ((*name).clone(), Line::of(peer, now));
+        let line = |(name, peer): &(&ElectionName, &Peer)| {
+            let peer = Peer { started: now, beaten_at: now, ..(*peer).clone() };
+            ((*name).clone(), Line::of(peer))
+        };
         let lines: Vec<_> = lines.iter().map(line).collect();
         let wanted: Vec<ElectionName> = elections.iter().map(|name| (*name).clone()).collect();
         let electorate = self.registers.electorate().clone();
@@ -37,7 +40,7 @@ impl Store {
             elections: wanted,
         });
         let mut heard = BTreeSet::new();
-        let mut found: BTreeMap<(ElectionName, CandidateId), Line> = BTreeMap::new();
+        let mut found: Rolls = elections.iter().map(|name| ((*name).clone(), Vec::new())).collect();
         while heard.len() < voters.len() {
             let enough = if self.hints.is_some() {
                 !heard.is_empty()
@@ -50,32 +53,28 @@ impl Store {
             let (from, Message::Rolled { lines, .. }) = answer else { continue };
             heard.insert(from);
             for (election, line) in lines {
-                merge(&mut found, election, line);
+                merge(found.entry(election).or_default(), line.peer());
             }
         }
-        let mut rolls: Rolls = elections.iter().map(|name| ((*name).clone(), Vec::new())).collect();
-        for ((election, _), line) in found {
-            rolls.entry(election).or_default().push(line.peer());
+        // One node may show what another has taken off.
+        let now = self.registers.now().max(now);
+        for lines in found.values_mut() {
+            *lines = sift(std::mem::take(lines), now).kept;
         }
-        Ok(rolls)
+        Ok(found)
     }
 }
 
 /// Of lines of the same candidate the newest counts, with the earliest start.
-pub(in crate::peers) fn merge(
-    roll: &mut BTreeMap<(ElectionName, CandidateId), Line>,
-    election: ElectionName,
-    line: Line,
-) {
-    let key = (election, line.id().clone());
-    match roll.get_mut(&key) {
+pub(in crate::peers) fn merge(lines: &mut Vec<Peer>, peer: Peer) {
+    match lines.iter_mut().find(|known| known.id == peer.id) {
         Some(known) => {
-            let started = known.started.min(line.started);
-            if line.beaten_at >= known.beaten_at {
-                *known = line;
+            let started = known.started.min(peer.started);
+            if peer.beaten_at >= known.beaten_at {
+                *known = peer;
             }
             known.started = started;
         }
-        None => drop(roll.insert(key, line)),
+        None => lines.push(peer),
     }
 }

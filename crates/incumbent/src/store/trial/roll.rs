@@ -3,12 +3,15 @@
 use std::time::Duration;
 
 use incumbent_protocol::identity::{CandidateId, ElectionName, Incarnation};
-use incumbent_protocol::roll::{Peer, Presence};
+use incumbent_protocol::lease::order::{Order, OrderError, Papers};
+use incumbent_protocol::roll::{GONE_MAX, Peer, Presence};
 use incumbent_protocol::rounds::register::Profile;
 use incumbent_protocol::time::StoreTime;
 use incumbent_testbed::Proxy;
 
 use super::place::{Place, billing, candidate, election};
+use crate::error::Error;
+use crate::store::office::Warrant;
 
 /// Whatever a program may say of itself.
 const ODD: [&str; 6] = [
@@ -46,7 +49,8 @@ pub(super) async fn odd_words_come_back_as_they_were(place: &Place) {
     let mut one = place.candidate("one").await;
     let mut lines = Vec::new();
     for (at, words) in (0..).zip(ODD) {
-        let id = CandidateId::new(one.me.name.clone(), Incarnation::from_random(at + 1));
+        let id =
+            CandidateId::new(candidate(&format!("odd-{at}")), Incarnation::from_random(at + 1));
         // Labels and addresses are one line each, which settings promise.
         let line = words.lines().next().unwrap_or_default().to_owned();
         let profile =
@@ -137,6 +141,97 @@ pub(super) async fn whoever_only_looks_at_the_roll_changes_nothing(place: &Place
     let rolls = two.store.roll(&[], &[&billing, &election("never-held")]).await.expect("readable");
     assert!(rolls.is_empty(), "{rolls:?}");
     assert_eq!(lines(place).await, 1);
+}
+
+/// What a crash loop leaves: each start writes its lines, and most say that they leave.
+async fn crash_loop(place: &Place, starts: u128) {
+    let billing = billing();
+    let mut it = place.candidate("loop").await;
+    let lines: Vec<_> = (0..starts)
+        .map(|start| {
+            let id = CandidateId::new(it.me.name.clone(), Incarnation::from_random(start + 1));
+            let presence = if start % 10 == 0 { Presence::Ready } else { Presence::Left };
+            Peer { presence, ..peer(&id) }
+        })
+        .collect();
+    for lines in lines.chunks(500) {
+        let put: Vec<_> = lines.iter().map(|line| (&billing, line)).collect();
+        // Nobody reads it, as if each of them had been killed right after it wrote.
+        it.store.roll(&put, &[]).await.expect("written");
+    }
+    let old = "UPDATE incumbent_candidate SET started_us = started_us - 60000000, beaten_us = beaten_us - 60000000";
+    place.run(old).await;
+}
+
+pub(super) async fn what_a_crash_loop_left_is_not_read_and_goes(place: &Place) {
+    crash_loop(place, 3_000).await;
+    assert_eq!(lines(place).await, 3_000);
+    let billing = billing();
+    let mut one = place.candidate("one").await;
+    // Whoever only looks sees one line of that name, and changes nothing.
+    let shown = one.store.roll(&[], &[&billing]).await.expect("readable");
+    assert_eq!(shown[&billing].len(), 1);
+    assert_eq!(lines(place).await, 3_000);
+    // A candidate takes them off, a part each time, and so does every start of that very loop.
+    let line = peer(&one.me);
+    for calls in 1.. {
+        let before = lines(place).await;
+        let rolls = one.store.roll(&[(&billing, &line)], &[&billing]).await.expect("written");
+        let names: Vec<_> = rolls[&billing].iter().map(|peer| peer.id.name.as_str()).collect();
+        assert_eq!(names, ["loop", "one"], "first started first");
+        if lines(place).await == 2 {
+            break;
+        }
+        assert!(lines(place).await < before && calls < 20, "{before} lines");
+    }
+}
+
+pub(super) async fn names_that_never_come_back_do_not_add_up(place: &Place) {
+    let billing = billing();
+    let mut one = place.candidate("one").await;
+    let pods: Vec<_> = (0..200)
+        .map(|at| {
+            let id =
+                CandidateId::new(candidate(&format!("pod-{at}")), Incarnation::from_random(at + 1));
+            Peer { presence: Presence::Left, ..peer(&id) }
+        })
+        .collect();
+    let put: Vec<_> = pods.iter().map(|line| (&billing, line)).collect();
+    one.store.roll(&put, &[&billing]).await.expect("written");
+    let line = peer(&one.me);
+    let rolls = one.store.roll(&[(&billing, &line)], &[&billing]).await.expect("written");
+    assert_eq!(rolls[&billing].len(), GONE_MAX + 1);
+    assert_eq!(lines(place).await, i64::try_from(GONE_MAX).expect("few") + 1);
+}
+
+pub(super) async fn two_live_processes_of_one_name_are_both_read(place: &Place) {
+    let billing = billing();
+    let mut one = place.candidate("one").await;
+    let twin = peer(&CandidateId::new(one.me.name.clone(), Incarnation::from_random(1 << 90)));
+    let line = peer(&one.me);
+    for _ in 0..2 {
+        let put = [(&billing, &line), (&billing, &twin)];
+        let rolls = one.store.roll(&put, &[&billing]).await.expect("written");
+        assert_eq!(rolls[&billing].len(), 2);
+    }
+}
+
+pub(super) async fn a_transfer_beside_a_crash_loop_finds_its_candidate(place: &Place) {
+    crash_loop(place, 2_000).await;
+    let (mut one, mut bob) = (place.candidate("one").await, place.candidate("bob").await);
+    one.win().await;
+    let (billing, line) = (billing(), peer(&bob.me));
+    bob.store.roll(&[(&billing, &line)], &[&billing]).await.expect("written");
+    let transfer = |to: &str| Warrant {
+        election: billing.clone(),
+        order: Order::Transfer { to: candidate(to), drain: Duration::from_secs(1) },
+        papers: Papers { actor: "ann".to_owned(), ..Papers::default() },
+    };
+    // One that is away is known, and what is wrong is said.
+    let refused = one.store.carry_out(&transfer("loop")).await;
+    let away = matches!(&refused, Err(Error::Order(OrderError::NotReady { seen: Some(_), .. })));
+    assert!(away, "{refused:?}");
+    one.store.carry_out(&transfer("bob")).await.expect("ordered");
 }
 
 /// Also while old lines are taken off by all of them.
