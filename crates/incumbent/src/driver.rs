@@ -147,11 +147,15 @@ impl Driver {
             if let Some(mut store) = self.idle.take() {
                 let farewell = self.roller.farewell();
                 let lines: Vec<_> = farewell.iter().map(|(name, line)| (name, line)).collect();
-                if !lines.is_empty() {
-                    // For people only: not worth waiting for.
-                    let said = store.roll(&lines, &[]);
-                    let _ = tokio::time::timeout(self.default_timeout, said).await;
-                }
+                let said = async {
+                    for lines in lines.chunks(roller::TOGETHER) {
+                        if store.roll(lines, &[]).await.is_err() {
+                            break;
+                        }
+                    }
+                };
+                // For people only: not worth waiting for.
+                let _ = tokio::time::timeout(self.default_timeout, said).await;
                 store.close().await;
             }
             drop(waiting);

@@ -8,7 +8,7 @@ use incumbent_protocol::candidacy::Input;
 use incumbent_protocol::time::HeardAt;
 use tracing::{info, warn};
 
-use super::roller::Call;
+use super::roller::{Call, News};
 use super::seat::Seat;
 use super::work::{Finished, Heard};
 use super::{Driver, nominated};
@@ -53,13 +53,20 @@ impl Driver {
         let listed = self.seats.values().all(|seat| !seat.is_unlisted());
         let (first, waits) =
             (!self.roller.fails(), self.idle.as_ref().is_some_and(nominated::waits));
-        self.roller.came_back(now, every.unwrap_or(self.default_timeout), heard.is_ok(), listed);
+        let every = every.unwrap_or(self.default_timeout);
+        let news = self.roller.came_back(now, every, heard.is_ok(), listed);
+        let candidate = self.me.name.as_str();
         match &heard {
             Err(error) if !listed && first && !waits => {
-                let candidate = self.me.name.as_str();
                 warn!(candidate, %error, "this candidate is not listed yet: it contends, but no order can name it");
             }
+            Err(error) if news == Some(News::Fails) && !waits => {
+                warn!(candidate, %error, "the list of candidates cannot be read or written: orders and preferences may not be followed until it can");
+            }
             Err(error) => tracing::debug!(%error, "the roll could not be called"),
+            Ok(_) if news == Some(News::Well) => {
+                info!(candidate, "the list of candidates is read and written again");
+            }
             Ok(_) => {}
         }
         for election in &call.elections {

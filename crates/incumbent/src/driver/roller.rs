@@ -2,7 +2,8 @@
 //!
 //! Assumes: the driver has one connection, and leases go first.
 //! Promises: a line is written once an interval, and soon when it says something new; a ring of the
-//! bell only brings reading forward. Neither comes in a burst.
+//! bell only brings reading forward. Neither comes in a burst. A call is about a bounded number of
+//! elections, so that rounds find their turn between two calls.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -19,14 +20,63 @@ const RINGS: u32 = 8;
 /// How often the pause after a failure doubles at most.
 const BACKOFFS: u32 = 4;
 
+/// About how many elections one call is at most.
+pub(super) const TOGETHER: usize = 200;
+
+/// How much trouble there is before it is told of: a failure counts twice, a success takes off one.
+const TOO_MUCH: u32 = 4;
+
+/// One election of this process, as far as the roll is concerned.
+pub(super) trait Part {
+    fn election(&self) -> &ElectionName;
+    fn takes_part(&self) -> bool;
+    fn line(&self) -> Peer;
+    fn every(&self) -> Duration;
+}
+
+impl Part for Seat {
+    fn election(&self) -> &ElectionName {
+        &self.election
+    }
+
+    fn takes_part(&self) -> bool {
+        Seat::takes_part(self)
+    }
+
+    fn line(&self) -> Peer {
+        Seat::line(self)
+    }
+
+    fn every(&self) -> Duration {
+        self.roll_every()
+    }
+}
+
 /// The lines that this process wrote, and when the next are due.
 #[derive(Debug)]
 pub(super) struct Roller {
     written: BTreeMap<ElectionName, Peer>,
     write_at: Time,
     read_at: Option<Time>,
+    /// What is left of a pass through all elections.
+    rest: Option<Pass>,
+    /// The call that is under way, as if it had not been begun.
+    under_way: Option<Pass>,
+    /// When the last call was, and in how many calls a pass is.
     last: Time,
+    calls: u32,
     failures: u32,
+    trouble: u32,
+    told: bool,
+}
+
+/// A pass through all elections, or what is left of it.
+#[derive(Clone, Debug)]
+struct Pass {
+    write: bool,
+    /// The last election that a call was about.
+    after: Option<ElectionName>,
+    at: Time,
 }
 
 /// One call of the roll.
@@ -36,69 +86,137 @@ pub(super) struct Call {
     pub(super) elections: Vec<ElectionName>,
 }
 
+/// Something about calls that people should know.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum News {
+    /// They keep failing.
+    Fails,
+    /// They succeed again.
+    Well,
+}
+
 impl Roller {
     pub(super) const fn new() -> Self {
         Roller {
             written: BTreeMap::new(),
             write_at: Time::ZERO,
             read_at: None,
+            rest: None,
+            under_way: None,
             last: Time::ZERO,
+            calls: 1,
             failures: 0,
+            trouble: 0,
+            told: false,
         }
     }
 
     /// Somebody may have ordered something.
     pub(super) fn ring(&mut self, now: Time, every: Duration) {
-        let soonest = now.max(self.last + every / RINGS);
+        let soonest = self.soonest(now, every);
         self.read_at = Some(self.read_at.map_or(soonest, |at| at.min(soonest)));
+        self.go_on(soonest);
     }
 
     /// Somebody here has something new to say.
     pub(super) fn hurry(&mut self, now: Time, every: Duration) {
-        self.write_at = self.write_at.min(now.max(self.last + every / RINGS));
+        let soonest = self.soonest(now, every);
+        self.write_at = self.write_at.min(soonest);
+        self.go_on(soonest);
+    }
+
+    /// Does not wait out the pause after a failure.
+    fn go_on(&mut self, soonest: Time) {
+        if let Some(rest) = &mut self.rest {
+            rest.at = rest.at.min(soonest);
+        }
+    }
+
+    /// When the next pass may begin: the longer they are, the fewer.
+    fn soonest(&self, now: Time, every: Duration) -> Time {
+        now.max(self.last + every / RINGS * self.calls.min(RINGS))
     }
 
     /// When a call is due, if anybody here takes part.
-    pub(super) fn wake_at<'a>(&self, mut seats: impl Iterator<Item = &'a Seat>) -> Option<Time> {
-        let lines = seats.any(Seat::takes_part);
-        let write = (lines || !self.written.is_empty()).then_some(self.write_at);
-        [write, self.read_at].into_iter().flatten().min()
+    pub(super) fn wake_at<'a, P: Part + 'a>(
+        &self,
+        mut seats: impl Iterator<Item = &'a P>,
+    ) -> Option<Time> {
+        let lines = !self.written.is_empty() || seats.any(Part::takes_part);
+        let write = lines.then_some(self.write_at);
+        let rest = self.rest.as_ref().map(|rest| rest.at);
+        // A pass ends before the next one begins.
+        rest.or_else(|| [write, self.read_at].into_iter().flatten().min())
     }
 
     /// The call that is due, if one is.
-    pub(super) fn call<'a>(
+    pub(super) fn call<'a, P: Part + 'a>(
         &mut self,
         now: Time,
-        seats: impl Iterator<Item = &'a Seat>,
+        seats: impl Iterator<Item = &'a P>,
     ) -> Option<Call> {
-        let mut lines = BTreeMap::new();
-        let mut every = None;
-        for seat in seats.filter(|seat| seat.takes_part()) {
-            lines.insert(seat.election.clone(), seat.line());
-            every = every.min(Some(seat.roll_every())).or(Some(seat.roll_every()));
+        let seats: BTreeMap<&ElectionName, &P> =
+            seats.filter(|seat| seat.takes_part()).map(|seat| (seat.election(), seat)).collect();
+        let pass = match self.rest.take() {
+            Some(rest) if now < rest.at => {
+                self.rest = Some(rest);
+                return None;
+            }
+            Some(rest) => rest,
+            None => self.begin(now, &seats)?,
+        };
+        let is_left = |name: &&ElectionName| pass.after.as_ref().is_none_or(|after| *name > after);
+        // Those that take part no more say so once.
+        let silent = self.written.keys().filter(|name| !seats.contains_key(name));
+        let silent = silent.filter(|_| pass.write);
+        let mut names: Vec<_> = seats.keys().copied().chain(silent).filter(is_left).collect();
+        names.sort_unstable();
+        let more = names.len() > TOGETHER;
+        names.truncate(TOGETHER);
+        let line = |name: &ElectionName| match seats.get(name) {
+            Some(seat) => Some(seat.line()),
+            None => self.written.get(name).map(left),
+        };
+        let lines = names.iter().filter(|_| pass.write);
+        let lines: BTreeMap<ElectionName, Peer> =
+            lines.filter_map(|name| Some(((*name).clone(), line(name)?))).collect();
+        let elections = names.iter().filter(|name| seats.contains_key(**name));
+        let elections: Vec<ElectionName> = elections.map(|name| (*name).clone()).collect();
+        self.rest = names.last().filter(|_| more).map(|last| Pass {
+            write: pass.write,
+            after: Some((*last).clone()),
+            at: now,
+        });
+        self.under_way = Some(pass);
+        self.last = now;
+        for (name, line) in &lines {
+            if line.presence == Presence::Left {
+                self.written.remove(name);
+            } else {
+                self.written.insert(name.clone(), line.clone());
+            }
         }
-        let elections: Vec<ElectionName> = lines.keys().cloned().collect();
-        for (election, line) in &self.written {
-            // It takes part no more: it says so once.
-            lines.entry(election.clone()).or_insert_with(|| left(line));
+        if lines.is_empty() && elections.is_empty() {
+            return None;
         }
-        let write = !lines.is_empty() && now >= self.write_at;
-        let read = !elections.is_empty() && self.read_at.is_some_and(|at| now >= at);
+        Some(Call { lines, elections })
+    }
+
+    /// The pass that is due, if one is.
+    fn begin<P: Part>(&mut self, now: Time, seats: &BTreeMap<&ElectionName, &P>) -> Option<Pass> {
+        let write = now >= self.write_at && !(seats.is_empty() && self.written.is_empty());
+        let read = !seats.is_empty() && self.read_at.is_some_and(|at| now >= at);
         if !write && !read {
             self.read_at = self.read_at.filter(|at| now < *at);
             return None;
         }
-        self.last = now;
-        self.read_at = None;
         if write {
+            let every = seats.values().map(|seat| seat.every()).min();
             self.write_at = now + every.unwrap_or(Duration::from_secs(1));
-            let stay = |(_, line): &(&ElectionName, &Peer)| line.presence != Presence::Left;
-            let written = lines.iter().filter(stay);
-            self.written = written.map(|(name, line)| (name.clone(), line.clone())).collect();
-        } else {
-            lines.clear();
         }
-        Some(Call { lines, elections })
+        self.read_at = None;
+        self.calls = u32::try_from(seats.len().div_ceil(TOGETHER)).unwrap_or(u32::MAX).max(1);
+        Some(Pass { write, after: None, at: now })
     }
 
     /// Whether the last call failed.
@@ -106,16 +224,31 @@ impl Roller {
         self.failures > 0
     }
 
-    /// A call came back. If it failed, what it was to write is due again, later each time: it keeps
-    /// the only connection from the rounds. Sooner if the others do not know of this process yet.
-    pub(super) fn came_back(&mut self, now: Time, every: Duration, well: bool, listed: bool) {
+    /// A call came back. If it failed, it is due again, later each time: it keeps the only connection
+    /// from the rounds. Sooner if the others do not know of this process yet.
+    pub(super) fn came_back(
+        &mut self,
+        now: Time,
+        every: Duration,
+        well: bool,
+        listed: bool,
+    ) -> Option<News> {
+        let under_way = self.under_way.take();
         if well {
             self.failures = 0;
-            return;
+            self.trouble = self.trouble.saturating_sub(1);
+            let news = self.told && self.trouble == 0;
+            self.told &= !news;
+            return news.then_some(News::Well);
         }
         let every = if listed { every } else { every / RINGS };
-        self.write_at = now + every * 2u32.pow(self.failures.min(BACKOFFS));
+        let at = now + every * 2u32.pow(self.failures.min(BACKOFFS));
+        self.rest = under_way.map(|pass| Pass { at, ..pass });
         self.failures = self.failures.saturating_add(1);
+        self.trouble = (self.trouble + 2).min(2 * TOO_MUCH);
+        let news = !self.told && self.trouble >= TOO_MUCH;
+        self.told |= news;
+        news.then_some(News::Fails)
     }
 
     /// What to write at the end of it all.
@@ -128,3 +261,6 @@ impl Roller {
 fn left(line: &Peer) -> Peer {
     Peer { presence: Presence::Left, why: None, ..line.clone() }
 }
+
+#[cfg(test)]
+mod tests;
