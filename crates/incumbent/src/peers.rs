@@ -27,6 +27,7 @@ mod booth;
 mod channel;
 mod discovery;
 mod disk;
+mod folder;
 mod frame;
 mod hello;
 mod hints;

@@ -4,12 +4,10 @@
 //! Promises: a process that votes opens its file before anybody hears of it; one that only looks
 //! neither listens nor votes.
 
-use std::fs::DirBuilder;
 use std::net::IpAddr;
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
-use std::path::{Path, PathBuf};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::Path;
 
-use etcetera::base_strategy::{BaseStrategy, Xdg};
 use incumbent_protocol::caucus::{self, Rejoin};
 use incumbent_protocol::detector::{self, Detector};
 use incumbent_protocol::group::Manner;
@@ -23,6 +21,7 @@ use tokio::sync::mpsc;
 use super::address::Seat;
 use super::booth::Booth;
 use super::disk::Disk;
+use super::folder;
 use super::hello::Hello;
 use super::hints::Hints;
 use super::links::{Limits, Links, Settings};
@@ -60,7 +59,7 @@ pub(crate) async fn open(
     };
     let disk = match &sitting {
         // Whoever has an address that stays may come to vote.
-        Some(sitting) if sitting.stays => Some(disk(place, sitting).await?),
+        Some(sitting) if sitting.stays => Some(disk(place, &seats, sitting).await?),
         _ => None,
     };
     let (address, listener) = match sitting {
@@ -145,34 +144,19 @@ fn manner(place: &Place, timing: &Timing) -> Result<Manner, Error> {
     Ok(Manner { algorithm, rejoin: place.rejoin, patience, unratified: place.unratified })
 }
 
-async fn disk(place: &Place, sitting: &Sitting) -> Result<Disk, Error> {
-    let folder = folder(place)?;
-    make(&folder)?;
+/// Opens the promises: in the folder that is given, or in that of the group.
+async fn disk(place: &Place, seats: &[Seat], sitting: &Sitting) -> Result<Disk, Error> {
+    let base = folder::base(place)?;
+    folder::make(&base)?;
     let (node, lineage) = (sitting.seat.id, random().map_err(Error::Store)?);
-    let file = folder.join(format!("{node}.promises"));
-    let opened = tokio::task::spawn_blocking(move || Disk::open(&file, node, lineage)).await;
-    opened.map_err(|error| Error::Store(format!("the promises cannot be read: {error}")))?
-}
-
-/// The folder in which promises are kept, and the secret of this machine.
-fn folder(place: &Place) -> Result<PathBuf, Error> {
-    if let Some(folder) = &place.data {
-        return Ok(folder.clone());
-    }
-    let homeless = |problem: &str| {
-        place.wrong(format!("{problem}: say where to keep promises with data=/a/folder in the URL"))
+    let group = place.data.is_none().then(|| folder::group(place, seats));
+    let first = Electorate::first(place.voters(seats));
+    let open = move || match group {
+        Some(group) => folder::open(&base, &group, node, &first, lineage),
+        None => Disk::open(&base.join(folder::name(node)), node, lineage),
     };
-    let base = Xdg::new().map_err(|error| homeless(&error.to_string()))?;
-    let state = base.state_dir().ok_or_else(|| homeless("this user has no state folder"))?;
-    Ok(state.join("incumbent").join("peers"))
-}
-
-fn make(folder: &Path) -> Result<(), Error> {
-    let made = DirBuilder::new().recursive(true).mode(0o700).create(folder);
-    made.map_err(|error| Error::Open {
-        place: folder.display().to_string(),
-        problem: error.to_string(),
-    })
+    let opened = tokio::task::spawn_blocking(open).await;
+    opened.map_err(|error| Error::Store(format!("the promises cannot be read: {error}")))?
 }
 
 /// The secret of the cluster: as given, or one for this machine alone.
@@ -190,8 +174,8 @@ fn secret(place: &Place, seats: &[Seat]) -> Result<Secret, Error> {
                 .to_owned(),
         ));
     }
-    let folder = folder(place)?;
-    make(&folder)?;
+    let folder = folder::base(place)?;
+    folder::make(&folder)?;
     own_secret(&folder.join("secret")).map_err(|problem| place.wrong(problem))
 }
 
