@@ -213,6 +213,9 @@ pub(crate) enum Command {
     /// Become the command, bound to its guard.
     #[command(hide = true)]
     Enter(EnterArgs),
+    /// Put the process group of this process into the foreground of its terminal.
+    #[command(hide = true)]
+    Foreground,
     /// Hold candidates of a benchmark.
     #[command(hide = true)]
     BenchHost(HostArgs),

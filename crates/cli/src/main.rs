@@ -92,6 +92,7 @@ async fn dispatch(flags: Flags, printer: &Printer) -> anyhow::Result<Exit> {
         Command::Completions(args) => completions::completions(printer, &args),
         Command::Guard(args) => run::guard::guard(args).await,
         Command::Enter(args) => run::stage::enter(&args),
+        Command::Foreground => run::terminal::take().map(|()| Exit::Ok),
         Command::BenchHost(args) => bench::host::host(&settings?, &args),
         Command::DemoWork => demo::work(printer).await,
     }

@@ -23,6 +23,7 @@ mod restart;
 mod shift;
 mod signals;
 pub(crate) mod stage;
+pub(crate) mod terminal;
 mod voice;
 pub(crate) mod ward;
 
@@ -148,7 +149,7 @@ impl Supervisor<'_> {
             tokio::select! {
                 // What was heard before it won is told before.
                 biased;
-                code = signals.next() => return Ok(Err(Exit::Child(code))),
+                code = signals.end() => return Ok(Err(Exit::Child(code))),
                 news = lookout.next() => match news {
                     News::Hindered(why) => voice.say("not contending", &why),
                     News::Begins => {

@@ -12,6 +12,8 @@ mod restart;
 mod slots;
 #[path = "run/stopping.rs"]
 mod stopping;
+#[path = "run/terminal.rs"]
+mod terminal;
 #[expect(dead_code, reason = "the tests on servers use the rest")]
 mod troupe;
 

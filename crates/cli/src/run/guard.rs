@@ -15,9 +15,10 @@ use anyhow::Context;
 use incumbent::lease_clock_nanos;
 use rustix::io::Errno;
 use rustix::process::{
-    Pid, Signal, getpgrp, getpid, getppid, kill_current_process_group, kill_process,
-    kill_process_group, setpgid,
+    Pid, Signal, WaitId, WaitIdOptions, getpgrp, getpid, getppid, kill_current_process_group,
+    kill_process, kill_process_group, setpgid, waitid,
 };
+use rustix::termios::tcgetpgrp;
 use tokio::process::{Child, Command};
 use tokio::signal::unix::{SignalKind, signal};
 
@@ -25,6 +26,7 @@ use super::control::{Listener, Word};
 use super::epitaph::Epitaph;
 use super::kin;
 use super::ladder::{Ladder, Rung};
+use super::signals::HELD;
 use super::ward::own_program;
 use crate::exit::Exit;
 use crate::flags::GuardArgs;
@@ -103,7 +105,12 @@ pub(crate) async fn guard(args: GuardArgs) -> anyhow::Result<Exit> {
                     return Ok(KILLED);
                 }
             },
-            _ = orphans.recv() => kin::bury(pid),
+            _ = orphans.recv() => {
+                kin::bury(pid);
+                if pid.is_some_and(is_held) {
+                    report(getppid().map_or(Ok(()), |parent| kill_process(parent, HELD)));
+                }
+            }
             () = tokio::time::sleep(nap) => {}
         }
         match ladder.climb(lease_clock_nanos()) {
@@ -188,6 +195,22 @@ impl Charge {
 async fn note(epitaph: Epitaph) {
     let written = tokio::task::spawn_blocking(move || epitaph.write());
     let _ = tokio::time::timeout(REAP_MAX, written).await;
+}
+
+/// Whether the terminal has just stopped the command: it reads from it in the background, Ctrl-Z was
+/// typed, or it stopped itself while it had the terminal, as some programs answer Ctrl-Z.
+fn is_held(command: Pid) -> bool {
+    let options = WaitIdOptions::STOPPED | WaitIdOptions::NOHANG;
+    let status = waitid(WaitId::Pid(command), options).ok().flatten();
+    let signal = status.and_then(|status| status.stopping_signal());
+    let by = |it: Signal| signal == Some(it.as_raw());
+    by(Signal::TTIN) || by(Signal::TTOU) || by(Signal::TSTP) || (by(Signal::STOP) && has_terminal())
+}
+
+/// Whether this group has the terminal.
+fn has_terminal() -> bool {
+    let device = std::fs::File::open("/dev/tty").ok();
+    device.and_then(|device| tcgetpgrp(device).ok()) == Some(getpgrp())
 }
 
 /// Goes over to the group of the supervisor, if that is possible.

@@ -7,9 +7,15 @@
 //! process may signal. Elsewhere than on Linux nothing is found, and the group must do.
 
 #[cfg(target_os = "linux")]
-pub(crate) use self::linux::{adopt, bury, bury_forgotten, end, group_of, signal_outside};
+pub(crate) use self::linux::{
+    adopt, bury, bury_forgotten, end, group_of, has_stopped, is_orphaned, is_stopped,
+    signal_outside,
+};
 #[cfg(not(target_os = "linux"))]
-pub(crate) use self::other::{adopt, bury, bury_forgotten, end, group_of, signal_outside};
+pub(crate) use self::other::{
+    adopt, bury, bury_forgotten, end, group_of, has_stopped, is_orphaned, is_stopped,
+    signal_outside,
+};
 
 #[cfg(target_os = "linux")]
 mod linux {
@@ -124,6 +130,26 @@ mod linux {
         Stat::of(pid)?.group
     }
 
+    /// Whether this process is stopped.
+    pub(crate) fn is_stopped(pid: Pid) -> bool {
+        Stat::of(pid).is_some_and(|stat| stat.is_stopped)
+    }
+
+    /// Whether a child of this process is stopped.
+    pub(crate) fn has_stopped(parent: Pid) -> bool {
+        children(parent).into_iter().any(is_stopped)
+    }
+
+    /// Whether nobody in this session but in another group, a shell say, could continue this process's
+    /// group.
+    pub(crate) fn is_orphaned() -> bool {
+        let Some(own) = Stat::of(getpid()) else { return true };
+        let parent_of = |stat: &Stat| Stat::of(stat.parent?);
+        let mut above = std::iter::successors(parent_of(&own), parent_of)
+            .take_while(|stat| stat.session.is_some() && stat.session == own.session);
+        !above.any(|stat| stat.group != own.group)
+    }
+
     fn is_below(pid: Pid) -> bool {
         let parent_of = |pid: &Pid| Stat::of(*pid).and_then(|stat| stat.parent);
         std::iter::successors(parent_of(&pid), parent_of).any(|parent| parent == getpid())
@@ -170,8 +196,10 @@ mod linux {
     /// What the kernel says about a process.
     struct Stat {
         is_dead: bool,
+        is_stopped: bool,
         parent: Option<Pid>,
         group: Option<Pid>,
+        session: Option<Pid>,
     }
 
     impl Stat {
@@ -179,9 +207,11 @@ mod linux {
             let line = std::fs::read_to_string(format!("/proc/{}/stat", pid.as_raw_pid())).ok()?;
             // The name before it may hold anything, also brackets.
             let mut words = line.rsplit_once(')')?.1.split_whitespace();
-            let is_dead = matches!(words.next()?, "Z" | "X");
+            let state = words.next()?;
+            let (is_dead, is_stopped) = (matches!(state, "Z" | "X"), state == "T");
             let mut number = || words.next()?.parse().ok().and_then(Pid::from_raw);
-            Some(Stat { is_dead, parent: number(), group: number() })
+            let (parent, group, session) = (number(), number(), number());
+            Some(Stat { is_dead, is_stopped, parent, group, session })
         }
     }
 
@@ -216,6 +246,21 @@ mod other {
     }
 
     pub(crate) fn signal_outside(_: Pid, _: Signal) {}
+
+    /// Nobody can tell; so the guard is believed.
+    pub(crate) fn has_stopped(_: Pid) -> bool {
+        true
+    }
+
+    pub(crate) fn is_stopped(_: Pid) -> bool {
+        false
+    }
+
+    pub(crate) fn is_orphaned() -> bool {
+        let parent =
+            rustix::process::getppid().and_then(|it| rustix::process::getsid(Some(it)).ok());
+        parent.is_none() || parent != rustix::process::getsid(None).ok()
+    }
 
     pub(crate) fn bury(_: Option<Pid>) {}
 

@@ -14,7 +14,8 @@ use super::epitaph::Epitaph;
 use super::guard;
 use super::ladder;
 use super::restart::{Restarts, Verdict};
-use super::signals::Signals;
+use super::signals::{self, Heard, Signals};
+use super::terminal::Terminal;
 use super::voice::Voice;
 use super::ward::{Errand, Ward};
 use crate::flags::{OnLoss, RunArgs};
@@ -60,12 +61,13 @@ impl Shift<'_> {
         let RunArgs { restart, restart_delay, restart_limit, .. } = *self.args;
         let mut restarts = Restarts::new(restart, restart_delay, restart_limit);
         let mut delay = Duration::ZERO;
+        let mut terminal = Terminal::find();
         loop {
             if let Some(end) = self.rest(delay, signals).await {
                 return Ok(end);
             }
             let begun = lease_clock_nanos();
-            let code = match self.attend(signals).await? {
+            let code = match self.attend(signals, &mut terminal).await? {
                 Stop::Ended(code) => code,
                 Stop::Final(end) => return Ok(end),
             };
@@ -86,9 +88,9 @@ impl Shift<'_> {
     }
 
     /// Runs the command once.
-    async fn attend(&self, signals: &mut Signals) -> anyhow::Result<Stop> {
+    async fn attend(&self, signals: &mut Signals, terminal: &mut Terminal) -> anyhow::Result<Stop> {
         let leadership = self.leadership;
-        let mut ward = Ward::start(&Errand {
+        let errand = Errand {
             leadership,
             me: self.me,
             slot: self.slot,
@@ -96,10 +98,12 @@ impl Shift<'_> {
             is_abrupt: self.args.on_loss == OnLoss::Kill,
             epitaph: self.history.map(|file| Epitaph::of(leadership, self.me, file)),
             words: &self.args.command,
-        })?;
+        };
+        let mut ward = Ward::start(&errand, terminal)?;
         let (mut until, mut limit) = (leadership.valid_until_nanos(), u64::MAX);
         let mut lost = None;
         let (mut asked, mut killed, mut drains) = (false, false, false);
+        let mut job = Job { voice: self.voice, terminal, is_stuck: false };
         loop {
             tokio::select! {
                 status = ward.ended() => {
@@ -108,8 +112,12 @@ impl Shift<'_> {
                     // its loss; or just before a renewal that came too late.
                     let unheard = (killed || guard::is_overdue(status)).then_some(Reason::Ending);
                     let lost = lost.or_else(|| leadership.reason()).or(unheard);
+                    let code = guard::code(status);
+                    let by_key = job.terminal.is_lent() && BY_KEY.contains(&code);
+                    job.terminal.reclaim(code > 128 || status.code().is_none()).await;
                     return Ok(match stop(status, lost, asked) {
                         Stop::Ended(_) if drains => Stop::Final(End::HandedOver),
+                        Stop::Ended(code) if by_key => Stop::Final(End::Done(code)),
                         end => end,
                     });
                 }
@@ -134,8 +142,14 @@ impl Shift<'_> {
                     killed = true;
                     ward.kill();
                 }
-                _ = signals.next() => {
-                    if std::mem::replace(&mut asked, true) {
+                heard = signals.next() => {
+                    if !matches!(heard, Heard::End(_)) {
+                        let last_moment = self.last_moment(until.min(limit));
+                        if job.heed(heard, &ward, last_moment) == Fate::Over && !killed {
+                            killed = true;
+                            ward.kill();
+                        }
+                    } else if std::mem::replace(&mut asked, true) {
                         self.voice.say("stopping", "asked again: kills the command, then lets go");
                         ward.kill();
                     } else if lost.is_none() {
@@ -165,7 +179,7 @@ impl Shift<'_> {
             biased;
             reason = self.leadership.lost() => Some(End::Lost(reason)),
             _ = self.leadership.draining() => Some(End::HandedOver),
-            code = signals.next() => Some(End::Done(code)),
+            code = signals.end() => Some(End::Done(code)),
             () = is_over => None,
         }
     }
@@ -185,6 +199,78 @@ impl Shift<'_> {
     /// end as the guard kills.
     fn last_moment(&self, until: u64) -> u64 {
         until.saturating_sub(nanos(ladder::spare(self.grace) / 2))
+    }
+}
+
+/// The codes of a command that Ctrl-C or Ctrl-\ has ended: it is not run again, whatever was asked for.
+const BY_KEY: [u8; 2] = [130, 131];
+
+/// What becomes of a command that the terminal has stopped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Fate {
+    GoesOn,
+    /// The lease was over when this program continued.
+    Over,
+}
+
+/// The command as a job of the shell that started this program.
+struct Job<'a> {
+    voice: Voice<'a>,
+    terminal: &'a mut Terminal,
+    /// It was told that the command cannot have the terminal.
+    is_stuck: bool,
+}
+
+impl Job<'_> {
+    /// Does as a shell expects when the terminal stops the command or this program.
+    fn heed(&mut self, heard: Heard, ward: &Ward, last_moment: u64) -> Fate {
+        match heard {
+            Heard::Suspend if signals::can_stop() => return self.stop(ward, last_moment),
+            Heard::Child if self.terminal.is_lent() => ward.wake_guard(),
+            // It may be old news: the command goes on already.
+            Heard::Held if self.terminal.exists() && ward.is_command_stopped() => {
+                let wants_terminal = !self.terminal.is_lent();
+                if wants_terminal && ward.resume(self.terminal, true) {
+                    return Fate::GoesOn;
+                }
+                if signals::can_stop() {
+                    return self.stop(ward, last_moment);
+                }
+                if !wants_terminal {
+                    // No shell could continue it, so Ctrl-Z does nothing, as everywhere.
+                    ward.resume(self.terminal, false);
+                } else if !std::mem::replace(&mut self.is_stuck, true) {
+                    let text = "the command waits for the terminal, which it cannot have here; run \
+                                it on a terminal of its own, or with another standard input";
+                    self.voice.say("stopped", text);
+                }
+            }
+            Heard::Suspend | Heard::Child | Heard::Held | Heard::End(_) => {}
+        }
+        Fate::GoesOn
+    }
+
+    /// Stops command and program together until the shell continues them. Nobody renews the lease
+    /// meanwhile; the guard ends the command in time.
+    fn stop(&mut self, ward: &Ward, last_moment: u64) -> Fate {
+        let left = last_moment.saturating_sub(lease_clock_nanos());
+        let left = Duration::from_millis(left / 100_000_000 * 100);
+        let text = format!(
+            "while this job is stopped its lease is not renewed: continue it within {} (fg), or the \
+             command is killed",
+            span::exact(left)
+        );
+        self.voice.say("stopped", &text);
+        ward.suspend();
+        let had_terminal = self.terminal.leave();
+        signals::stop();
+        if lease_clock_nanos() >= last_moment {
+            return Fate::Over;
+        }
+        if !(had_terminal && ward.resume(self.terminal, true)) {
+            ward.resume(self.terminal, false);
+        }
+        Fate::GoesOn
     }
 }
 

@@ -15,12 +15,13 @@ use std::time::Duration;
 use anyhow::Context;
 use incumbent::{CandidateId, Leadership};
 use rustix::process::{
-    Pid, Signal, WaitId, WaitIdOptions, kill_process, kill_process_group, waitid,
+    Pid, Signal, WaitId, WaitIdOptions, getpid, kill_process, kill_process_group, waitid,
 };
 use tokio::task::JoinHandle;
 
 use super::control::{self, Passage, Speaker, Word};
 use super::epitaph::Epitaph;
+use super::terminal::Terminal;
 use super::{files, guard, kin};
 use crate::flags::{OnLoss, private_variables};
 
@@ -86,16 +87,20 @@ impl Errand<'_> {
 impl Ward {
     /// Starts the command under a guard, for as long as the leadership is renewed. From the main
     /// thread: the kernel wakes a stopped guard when the thread that started it is dead.
-    pub(crate) fn start(errand: &Errand<'_>) -> anyhow::Result<Ward> {
+    pub(crate) fn start(errand: &Errand<'_>, terminal: &mut Terminal) -> anyhow::Result<Ward> {
         let leadership = errand.leadership;
         let (mut speaker, passage) = control::pipe()?;
-        speaker.say(Word::Until(leadership.valid_until_nanos()));
         // The guard and the command inherit the proof of life: nobody can take this candidate for
         // dead before they are.
         let life = leadership.share_lock().transpose().context("cannot share the lock")?;
         let guard = errand.guard(&passage)?.spawn().context("cannot start the guard")?;
         drop((passage, life));
         let pid = i32::try_from(guard.id()).ok().and_then(Pid::from_raw);
+        if let Some(group) = pid.filter(|_| terminal.is_for_the_command()) {
+            terminal.lend(group);
+        }
+        // The guard waits for that before it starts the command, which so has the terminal first.
+        speaker.say(Word::Until(leadership.valid_until_nanos()));
         let leader: Leader = Arc::new(Mutex::new(pid));
         let (epitaph, shared) = (errand.epitaph.clone(), Arc::clone(&leader));
         let reaper = tokio::task::spawn_blocking(move || reap(guard, &shared, epitaph));
@@ -119,13 +124,55 @@ impl Ward {
 
     /// Makes the command stop, and its guard, should that be stopped or starved itself.
     pub(crate) fn kill(&mut self) {
-        let leader = self.leader.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(pid) = *leader {
+        self.with_group(|pid| {
             let _ = kill_process_group(pid, Signal::KILL);
             // Whoever left its group is not reached by that. What it leaves behind then is the
             // reaper's to end.
             let _ = kill_process(pid, Signal::KILL);
-        }
+        });
+    }
+
+    /// Stops the command for now, as Ctrl-Z does.
+    pub(crate) fn suspend(&self) {
+        self.with_group(|group| {
+            let _ = kill_process_group(group, Signal::TSTP);
+        });
+    }
+
+    /// Lets a stopped command go on; with the terminal, if it had it or waits for it, and that can be.
+    /// False if it waits for it and cannot have it.
+    pub(crate) fn resume(&self, terminal: &mut Terminal, wants_terminal: bool) -> bool {
+        let mut goes_on = true;
+        self.with_group(|group| {
+            let has_it = wants_terminal && terminal.lend(group);
+            goes_on = has_it || !wants_terminal;
+            if goes_on {
+                let _ = kill_process_group(group, Signal::CONT);
+            }
+        });
+        goes_on
+    }
+
+    /// Whether the command is stopped.
+    pub(crate) fn is_command_stopped(&self) -> bool {
+        let mut is_stopped = false;
+        self.with_group(|guard| is_stopped = kin::has_stopped(guard));
+        is_stopped
+    }
+
+    /// A program that stops its whole group, as some editors do at Ctrl-Z, must not stop its guard.
+    pub(crate) fn wake_guard(&self) {
+        self.with_group(|guard| {
+            if kin::is_stopped(guard) {
+                let _ = kill_process(guard, Signal::CONT);
+            }
+        });
+    }
+
+    /// Does something to the group, unless its number may belong to another by now.
+    fn with_group(&self, act: impl FnOnce(Pid)) {
+        let leader = self.leader.lock().unwrap_or_else(PoisonError::into_inner);
+        leader.map(act);
     }
 
     /// Completes when the command and everything it left behind in its group are dead. Can be given
@@ -142,6 +189,12 @@ pub(crate) fn own_program() -> anyhow::Result<PathBuf> {
         return Ok(link.to_owned());
     }
     std::env::current_exe().context("cannot find this program's own file")
+}
+
+/// The same, for a process that is another program by then.
+pub(crate) fn own_program_for_others() -> anyhow::Result<PathBuf> {
+    let link = PathBuf::from(format!("/proc/{}/exe", getpid().as_raw_pid()));
+    if link.exists() { Ok(link) } else { own_program() }
 }
 
 /// Waits for the guard, and kills what is left: its group, while the guard's number cannot have been
