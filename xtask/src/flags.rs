@@ -93,6 +93,18 @@ pub(crate) enum Subcommand {
         action: Option<ServicesAction>,
     },
 
+    /// Run the suites on servers that this system does not package: MySQL, its Group Replication, the newest
+    /// PostgreSQL. Needs root on Debian or a relative of it.
+    ///
+    /// The servers come from Debian's unstable branch into a folder of their own (`target/soak`, or
+    /// `INCUMBENT_SOAK_ROOT`),
+    /// once; nothing of this system changes. Each step says how to run it alone.
+    #[command(after_help = "Examples:\n  cargo xtask soak\n  cargo xtask soak --only mysql-group")]
+    Soak {
+        #[command(flatten)]
+        selection: Selection,
+    },
+
     /// Build the program `incumbent` for release and run its demonstration.
     #[command(after_help = "Example:\n  cargo xtask demo")]
     Demo {

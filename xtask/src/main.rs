@@ -6,7 +6,7 @@
 //! # Layout
 //! - `flags`: the command line, its help and its examples
 //! - `step`, `table`: one named thing to run; an ordered list of them
-//! - `test`, `check`, `fix`, `bench`, `sim`, `chaos`, `demo`: the tables, one per subcommand
+//! - `test`, `check`, `fix`, `bench`, `sim`, `chaos`, `soak`, `demo`: the tables, one per subcommand
 //! - `tools`, `services`, `deny`, `links`, `markdown`, `msrv`: steps that are more than one command
 //! - `apt`, `process`, `printer`: installing packages; starting children; writing to the terminal
 
@@ -25,6 +25,7 @@ mod printer;
 mod process;
 mod services;
 mod sim;
+mod soak;
 mod step;
 mod table;
 mod test;
@@ -65,6 +66,7 @@ fn dispatch(subcommand: Subcommand) -> anyhow::Result<()> {
         Subcommand::Services { action: Some(ServicesAction::Up), .. } => services::up(root),
         Subcommand::Services { install, action: None } => services::provide(install),
         Subcommand::Chaos { action } => chaos::run(root, action),
+        Subcommand::Soak { selection } => run(&soak::table(), &selection, root),
         Subcommand::Demo { arguments } => demo::run(root, &arguments),
         Subcommand::Sim { arguments } if arguments.is_empty() => sim::table().run(root, &[]),
         Subcommand::Sim { arguments } => sim::run(root, &arguments),

@@ -33,6 +33,7 @@
 //! - `postgres`, `cluster`, `standby`, `mariadb`, `galera`, `pgbouncer`: the servers
 //! - `proxy`, `link`: faults of the network between a client and any of them
 //! - `mesh`: faults of the network among peers
+//! - `mysql`, `group`: MySQL, and a group of it, in the place of MariaDB
 //! - `shared`: one server for all tests of a process
 //! - `daemon`, `folder`, `guardian`, `disk`: a running server; its folder; who cleans up; a disk that
 //!   can be full
@@ -46,10 +47,12 @@ mod database;
 mod disk;
 mod folder;
 mod galera;
+mod group;
 mod guardian;
 mod link;
 mod mariadb;
 mod mesh;
+mod mysql;
 mod patience;
 mod pgbouncer;
 mod port;
@@ -64,6 +67,7 @@ mod user;
 
 pub use database::Database;
 pub use galera::Galera;
+pub use group::Group;
 pub use mariadb::{MariaDb, MariaDbOptions};
 pub use mesh::Mesh;
 pub use patience::{PATIENCE, soon, until};

@@ -14,7 +14,7 @@ use crate::database::{Database, fresh_name, random_word};
 use crate::folder::Folder;
 use crate::template::Template;
 use crate::user::User;
-use crate::{certificate, disk, program};
+use crate::{certificate, disk, mysql, program};
 
 /// Small and quick. Names are never looked up: a user is known by its address.
 const SETTINGS: &str = "
@@ -80,8 +80,9 @@ impl MariaDb {
         options: &MariaDbOptions,
         extra: &[&str],
     ) -> anyhow::Result<Self> {
-        let server = program::find("mariadbd")?;
-        let client = program::find("mariadb")?;
+        let (server, client) =
+            if mysql::is_wanted() { ("mysqld", "mysql") } else { ("mariadbd", "mariadb") };
+        let (server, client) = (program::find(server)?, program::find(client)?);
         let folder = Folder::create(User::for_server("mysql")?)?;
         if let Some(size) = options.disk {
             disk::mount(&folder, size).await?;
@@ -172,7 +173,11 @@ fn is_ready(folder: &Folder, start: &Start) -> bool {
 /// Puts an empty data folder and its password into `folder`.
 async fn unpack(folder: &Folder, server: &Path) -> anyhow::Result<()> {
     let version = program::version(server).await?;
-    let recipe = format!("{INSTALL:?} {}", statements("password"));
+    let recipe = if mysql::is_wanted() {
+        mysql::recipe()
+    } else {
+        format!("{INSTALL:?} {}", statements("password"))
+    };
     let template = Template { version: &version, recipe, user: folder.user() };
     template.unpack(folder, async |folder| make_data(folder, server).await).await
 }
@@ -194,6 +199,9 @@ GRANT ALL ON incumbent.* TO incumbent@'%';
 }
 
 async fn make_data(folder: &Folder, server: &Path) -> anyhow::Result<()> {
+    if mysql::is_wanted() {
+        return mysql::make_data(folder, server).await;
+    }
     let password = random_word()?;
     folder.write("password", &password)?;
     let mut install = program::command(&program::find("mariadb-install-db")?);
@@ -215,7 +223,7 @@ async fn configure(folder: &Folder, port: u16, options: &MariaDbOptions) -> anyh
     // 2 leaves each commit with the operating system, where it survives the server.
     let flush = if options.durable { 1 } else { 2 };
     let mut lines = vec![
-        SETTINGS.to_owned(),
+        if mysql::is_wanted() { mysql::SETTINGS } else { SETTINGS }.to_owned(),
         format!("datadir = {path}/data"),
         format!("socket = {path}/socket"),
         format!("port = {port}"),
