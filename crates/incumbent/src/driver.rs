@@ -23,6 +23,7 @@ use std::time::Duration;
 
 use incumbent_protocol::candidacy::{Effect, Input, Ticket};
 use incumbent_protocol::identity::{CandidateId, ElectionName};
+use incumbent_protocol::rates::Rates;
 use incumbent_protocol::time::Time;
 use tokio::sync::{mpsc, oneshot};
 
@@ -70,6 +71,7 @@ pub(crate) struct Driver {
     /// Where it is for peers to say who bids: how they say so.
     nominations: Option<Nominations>,
     jumps: JumpDetector,
+    rates: Rates,
     trouble: Option<Trouble>,
     /// Whether the last piece of work was a round.
     looked: bool,
@@ -106,6 +108,7 @@ impl Driver {
             unfit: None,
             monitor: None,
             jumps: JumpDetector::new(JUMP_TOLERANCE),
+            rates: Rates::default(),
             history,
             trouble: None,
             looked: false,
@@ -202,6 +205,7 @@ impl Driver {
     fn look_at_clocks(&mut self) {
         if let Some(apart) = self.jumps.look() {
             reporter::clock_jumped(&self.me.name, apart);
+            self.rates.doubt();
             self.everyone(&Input::ClockJumped);
         }
     }

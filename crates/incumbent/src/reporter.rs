@@ -286,6 +286,17 @@ pub(crate) fn clock_jumped(candidate: &CandidateName, apart: Duration) {
     warn!(%candidate, apart_ms = millis(apart), "the wall clock and the lease clock moved apart");
 }
 
+/// The store's clock is faster than the lease clock by so many parts of a thousand, slower if that is below zero.
+pub(crate) fn rates_differ(candidate: &CandidateName, apart: i64, margin: i64) {
+    let percent = |parts: i64| format!("{}.{} %", parts.abs() / 10, parts.abs() % 10);
+    let runs = if apart > 0 { "slower" } else { "faster" };
+    warn!(
+        %candidate, by = percent(apart), margin = percent(margin),
+        "the clock of this host runs {runs} than the store's: if it is the wrong one, a lease of this candidate is not \
+         safe, because leases allow for the margin only; check the time service of both"
+    );
+}
+
 /// A fenced transaction refused its deposed leader.
 pub(crate) fn fenced(election: &ElectionName, term: Term) {
     Meter::of_election(election).count(&names::FENCE_REJECTIONS, &TRANSACTION, 1);

@@ -87,6 +87,7 @@ pub mod outcome;
 pub mod planted;
 pub mod policy;
 pub mod protocol;
+pub mod rates;
 pub mod ratify;
 pub mod ring;
 pub mod roll;

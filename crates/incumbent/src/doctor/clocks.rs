@@ -101,19 +101,24 @@ pub(crate) fn judge(findings: &mut Findings, readings: &[Reading], offset: i64, 
         "with expiry = database a leader may lose its lease to such a clock: use expiry = observed, or let the clock \
          be slewed only"
     } else {
-        "no promise rests on it, but past terms get odd times and the clocks of candidates may be no better: see to \
-         its time service"
+        "past terms get odd times; no promise rests on the store's clock: see to its time service"
     };
-    let advice = Some(advice.to_owned());
     if step != 0.0 {
         let way = if step > 0.0 { "forward" } else { "back" };
         let size = Duration::from_secs_f64(step.abs() / 1e6);
         let said = format!("the store's clock stepped {way} by {size:.1?} within a second");
-        findings.add("clock", verdict, said, advice);
+        findings.add("clock", verdict, said, Some(advice.to_owned()));
     } else if rate.abs() > bound {
         let way = if rate > 0.0 { "fast" } else { "slow" };
-        let said = format!("the store's clock runs {:.1} % too {way}", rate.abs() * 100.0);
-        findings.add("clock", verdict, said, advice);
+        let said = format!(
+            "the store's clock runs {:.1} % too {way} beside this host's, and the margin is {:.1} %: one of them is wrong",
+            rate.abs() * 100.0,
+            bound * 100.0
+        );
+        let advice = format!(
+            "{advice}; if it is this host's, candidates here break the promise of the lease: see to the time service of both"
+        );
+        findings.add("clock", verdict, said, Some(advice));
     } else {
         findings.good("clock", format!("the store's clock runs evenly; it is {beside}"));
     }

@@ -15,6 +15,7 @@ use super::{Driver, nominated};
 use crate::clock;
 use crate::error::{Error, Retry};
 use crate::observe::Change;
+use crate::reporter;
 
 /// Why there is no answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -68,6 +69,13 @@ impl Driver {
                 info!(candidate, "the list of candidates is read and written again");
             }
             Ok(_) => {}
+        }
+        if let Ok(Heard { clock: Some(reading), .. }) = &heard
+            && let Some(margin) = self.seats.values().map(Seat::margin).min()
+            // Two hosts that are each within half the margin of the store are within it of each other.
+            && let Some(apart) = self.rates.read(*reading, margin / 2)
+        {
+            reporter::rates_differ(&self.me.name, apart, margin);
         }
         for election in &call.elections {
             let Some(seat) = self.seats.get_mut(election) else { continue };

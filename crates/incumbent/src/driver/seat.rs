@@ -124,6 +124,13 @@ impl Seat {
         self.candidacy.timing().timeout()
     }
 
+    /// By how much the clocks of hosts may differ here, in parts of a thousand.
+    pub(super) fn margin(&self) -> i64 {
+        let rules = self.candidacy.timing().rules();
+        let parts = rules.margin().as_micros() * 1_000 / rules.lease().as_micros().max(1);
+        i64::try_from(parts).unwrap_or(i64::MAX)
+    }
+
     /// How long a round of it may take that no lease depends on.
     pub(super) fn patience(&self) -> Duration {
         let timing = self.candidacy.timing();

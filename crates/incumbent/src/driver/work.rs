@@ -10,7 +10,8 @@ use std::time::Duration;
 
 use incumbent_protocol::candidacy::Ticket;
 use incumbent_protocol::outcome::Outcome;
-use incumbent_protocol::time::AskedAt;
+use incumbent_protocol::rates::Reading;
+use incumbent_protocol::time::{AskedAt, HeardAt};
 use tracing::{Instrument, debug_span};
 
 use super::command::Errand;
@@ -36,6 +37,8 @@ pub(super) struct Finished {
 pub(super) struct Heard {
     pub(super) rolls: Rolls,
     pub(super) snapshots: Option<Snapshots>,
+    /// The store's clock, where it was read.
+    pub(super) clock: Option<Reading>,
 }
 
 pub(super) struct Round {
@@ -109,8 +112,14 @@ pub(super) async fn run_roll(mut store: Store, call: Call, limit: Duration) -> F
         let lines: Vec<_> = call.lines.iter().collect();
         let names: Vec<_> = call.elections.iter().collect();
         let rolls = store.roll(&lines, &names).await?;
-        let snapshots = if names.is_empty() { None } else { Some(store.read(&names).await?) };
-        Ok(Heard { rolls, snapshots })
+        if names.is_empty() {
+            return Ok(Heard { rolls, snapshots: None, clock: None });
+        }
+        let asked_at = AskedAt::before_sending(clock::now());
+        let snapshots = store.read(&names).await?;
+        let heard_at = HeardAt::after_answer(clock::now());
+        let clock = Some(Reading { asked_at, store: snapshots.blank.now, heard_at });
+        Ok(Heard { rolls, snapshots: Some(snapshots), clock })
     };
     let called = within(limit, called).await;
     Finished { store, round: None, rolled: Some((call, called)) }
