@@ -69,13 +69,13 @@ impl Doctor {
             #[cfg(feature = "sqlite")]
             Target::Sqlite(path) => crate::sqlite::probe::examine(&path, &timing).await,
             #[cfg(feature = "postgres")]
-            Target::Postgres(options) => server::examine::<Pg>(&options, timing, manner).await,
+            Target::Postgres(hosts) => server::examine::<Pg>(&hosts, timing, manner).await,
             #[cfg(feature = "mysql")]
-            Target::Mysql { options, single_writer } => {
+            Target::Mysql { hosts, single_writer } => {
                 let single_writer = manner.single_writer || single_writer;
                 #[cfg(any(feature = "postgres", feature = "mysql"))]
                 let manner = Manner { single_writer, ..manner };
-                server::examine::<My>(&options, timing, manner).await
+                server::examine::<My>(&hosts, timing, manner).await
             }
             #[cfg(feature = "peers")]
             Target::Peers(place) => crate::peers::examine(&place, &timing).await,

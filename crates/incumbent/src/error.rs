@@ -156,6 +156,10 @@ pub enum Error {
     /// *Standing:* kept until the lease ends. *Retry:* later.
     #[error("the store did not answer as it should: {0}")]
     Store(String),
+    /// The server cannot be written to, a standby perhaps. *Standing:* kept until the lease ends. *Retry:* later;
+    /// another server may have taken its place.
+    #[error("the server cannot be written to: {0}")]
+    ReadOnly(String),
     /// The store undid a transaction because another one came first. *Standing:* kept until the lease
     /// ends. *Retry:* at once.
     #[error("the store undid the transaction for the sake of another one: {0}")]
@@ -213,9 +217,11 @@ impl Error {
     /// Whether to try again.
     pub const fn retry(&self) -> Retry {
         match self {
-            Error::Store(_) | Error::Conflict(_) | Error::Overtaken | Error::Timeout(_) => {
-                Retry::Later
-            }
+            Error::Store(_)
+            | Error::ReadOnly(_)
+            | Error::Conflict(_)
+            | Error::Overtaken
+            | Error::Timeout(_) => Retry::Later,
             _ => Retry::AfterChange,
         }
     }

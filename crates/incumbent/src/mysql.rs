@@ -6,6 +6,7 @@
 //! replica that took over is told apart from the server that it followed.
 
 mod fit;
+mod group;
 mod probe;
 mod trouble;
 
@@ -21,6 +22,7 @@ use crate::bell::Bell;
 use crate::error::Error;
 use crate::server::dialect::{self, Dialect, Limits, Reply};
 use crate::server::fit::Unfit;
+use crate::server::hosts::{Hosts, Role};
 use crate::server::schema::Step;
 use crate::store::Manner;
 
@@ -71,6 +73,26 @@ impl Dialect for My {
         let mut connection = options.connect().await?;
         Self::adopt(&mut connection, limits).await?;
         Ok((connection, limits))
+    }
+
+    async fn role(connection: &mut MySqlConnection) -> sqlx::Result<Role> {
+        let asked = "SELECT @@global.read_only,
+            CONCAT_WS('/', @@server_id, @@hostname, @@port, /*!80000 @@server_uuid, */ @@datadir)";
+        let replies = Self::send(connection, asked.to_owned()).await?;
+        let row = replies.first().and_then(|reply| reply.rows.first());
+        let cell = |at: usize| row.and_then(|row| row.get(at)?.as_deref()).unwrap_or_default();
+        let identity = cell(1).to_owned();
+        if cell(0) == "1" {
+            return Ok(Role::Standby("it is read-only, a replica perhaps".to_owned()));
+        }
+        // In a group a primary without a majority still looks as if it could be written to. Not every server has the
+        // table, and not every user may see it.
+        let lost = Self::send(connection, group::LOST_MAJORITY.to_owned()).await;
+        let lost = lost.ok().and_then(|replies| Some(replies.first()?.cell()? == "1"));
+        Ok(match lost {
+            Some(true) => Role::Standby("it has lost the majority of its group".to_owned()),
+            _ => Role::Primary { identity },
+        })
     }
 
     async fn adopt(connection: &mut MySqlConnection, limits: Limits) -> sqlx::Result<()> {
@@ -127,15 +149,22 @@ impl Dialect for My {
         fit::unfit(connection, manner).await
     }
 
-    fn bell(_options: &MySqlConnectOptions, poll: Duration) -> Bell {
+    fn bell(_hosts: &Hosts<My>, poll: Duration) -> Bell {
         Bell::every(poll)
+    }
+
+    fn host(options: &MySqlConnectOptions) -> String {
+        match options.get_socket() {
+            Some(socket) => socket.display().to_string(),
+            None => format!("{}:{}", options.get_host(), options.get_port()),
+        }
     }
 
     fn place(options: &MySqlConnectOptions) -> String {
         let database = options.get_database().unwrap_or_default();
         match options.get_socket() {
             Some(socket) => format!("mysql:{}/{database}", socket.display()),
-            None => format!("mysql://{}:{}/{database}", options.get_host(), options.get_port()),
+            None => format!("mysql://{}/{database}", Self::host(options)),
         }
     }
 }

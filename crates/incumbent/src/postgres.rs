@@ -23,6 +23,7 @@ use crate::bell::Bell;
 use crate::error::Error;
 use crate::server::dialect::{self, Dialect, Limits, Reply};
 use crate::server::fit::Unfit;
+use crate::server::hosts::{Hosts, Role};
 use crate::server::schema::Step;
 use crate::store::Manner;
 
@@ -94,6 +95,18 @@ impl Dialect for Pg {
         }
     }
 
+    async fn role(connection: &mut PgConnection) -> sqlx::Result<Role> {
+        let asked = "SELECT pg_is_in_recovery(), current_setting('transaction_read_only'), pg_postmaster_start_time()";
+        let replies = Self::send(connection, asked.to_owned()).await?;
+        let row = replies.first().and_then(|reply| reply.rows.first());
+        let cell = |at: usize| row.and_then(|row| row.get(at)?.as_deref()).unwrap_or_default();
+        Ok(match (cell(0), cell(1)) {
+            ("t", _) => Role::Standby("it is a read-only standby".to_owned()),
+            (_, "on") => Role::Standby("its transactions are read-only".to_owned()),
+            _ => Role::Primary { identity: cell(2).to_owned() },
+        })
+    }
+
     async fn adopt(connection: &mut PgConnection, limits: Limits) -> sqlx::Result<()> {
         if limits.each {
             // Whatever is set in a session may be another's the next moment.
@@ -157,15 +170,22 @@ impl Dialect for Pg {
         fit::unfit(connection, manner).await
     }
 
-    fn bell(options: &PgConnectOptions, poll: Duration) -> Bell {
-        bell::listen(options, poll)
+    fn bell(hosts: &Hosts<Pg>, poll: Duration) -> Bell {
+        bell::listen(hosts, poll)
+    }
+
+    fn host(options: &PgConnectOptions) -> String {
+        match options.get_socket() {
+            Some(socket) => socket.display().to_string(),
+            None => format!("{}:{}", options.get_host(), options.get_port()),
+        }
     }
 
     fn place(options: &PgConnectOptions) -> String {
         let database = options.get_database().unwrap_or(options.get_username());
         match options.get_socket() {
             Some(socket) => format!("postgres:{}/{database}", socket.display()),
-            None => format!("postgres://{}:{}/{database}", options.get_host(), options.get_port()),
+            None => format!("postgres://{}/{database}", Self::host(options)),
         }
     }
 }

@@ -113,9 +113,9 @@ impl Schema {
                 Ok(Applied { from, to: crate::sqlite::schema::VERSION })
             }
             #[cfg(feature = "postgres")]
-            Target::Postgres(options) => server::schema::make::<Pg>(&options).await,
+            Target::Postgres(hosts) => server::schema::make::<Pg>(&hosts).await,
             #[cfg(feature = "mysql")]
-            Target::Mysql { options, .. } => server::schema::make::<My>(&options).await,
+            Target::Mysql { hosts, .. } => server::schema::make::<My>(&hosts).await,
             #[cfg(feature = "peers")]
             Target::Peers(_) => Ok(Applied { from: None, to: 0 }),
         }

@@ -9,6 +9,9 @@
 //! |---|---|
 //! | [`dialect`] | what differs between servers |
 //! | [`fit`] | why one is no ground for elections |
+//! | [`hosts`] | which of several servers to use |
+//! | [`backoff`] | when to try again to connect |
+//! | [`replacements`] | what to say of servers that take each other's place |
 //! | [`schema`] | the tables |
 //! | [`row`] | reading rows into `Snapshot`s |
 //! | [`mod@write`] | writing what a decision says |
@@ -19,12 +22,15 @@
 //! | [`rounds`] | rounds of elections with a roster |
 //! | `mirror` | tests that hold that message against the decision |
 
+mod backoff;
 mod beat;
 pub(crate) mod dialect;
 pub(crate) mod fit;
+pub(crate) mod hosts;
 #[cfg(all(test, feature = "postgres", feature = "mysql"))]
 mod mirror;
 mod register;
+mod replacements;
 mod roll;
 mod round;
 mod rounds;
@@ -42,7 +48,10 @@ use sqlx::{Connection, Database, Pool};
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
-use self::dialect::{Dialect, Limits, Options, Reply};
+use self::backoff::Backoff;
+use self::dialect::{Dialect, Limits, Reply};
+use self::hosts::Hosts;
+use self::replacements::{Replacements, Telling};
 use crate::bell::{self, Bell};
 use crate::clock;
 use crate::error::Error;
@@ -66,6 +75,8 @@ pub(crate) struct Store<D: Dialect> {
     coming: Option<Coming<D>>,
     /// How long an attempt to connect goes on.
     patience: Duration,
+    backoff: Backoff,
+    replacements: Replacements,
     place: String,
     limits: Limits,
     me: CandidateId,
@@ -75,11 +86,11 @@ pub(crate) struct Store<D: Dialect> {
 }
 
 enum Source<D: Dialect> {
-    Own(Box<Options<D>>),
+    Own(Hosts<D>),
     Pool(Pool<D::Db>),
 }
 
-type Coming<D> = JoinHandle<sqlx::Result<(Held<D>, Limits)>>;
+type Coming<D> = JoinHandle<Result<(Held<D>, Limits), Error>>;
 
 /// A connection. One from a pool is never given back: it is closed, so that nothing of ours is left
 /// in it.
@@ -100,13 +111,13 @@ impl<D: Dialect> Held<D> {
 impl<D: Dialect> Store<D> {
     /// Opens a database by URL.
     pub(crate) async fn open(
-        options: Options<D>,
+        hosts: Hosts<D>,
         me: CandidateId,
         timing: &Timing,
         manner: Manner,
     ) -> Result<Self, Error> {
-        let place = D::place(&options);
-        Store::start(Source::Own(Box::new(options)), place, me, timing, manner).await
+        let place = hosts.place();
+        Store::start(Source::Own(hosts), place, me, timing, manner).await
     }
 
     /// Uses the user's own pool.
@@ -135,8 +146,20 @@ impl<D: Dialect> Store<D> {
         // Nobody leads yet who could be late.
         let limits = Limits::generous();
         let (idle, coming, patience, statements) = (None, None, OPEN_PATIENCE, 0);
-        let mut store =
-            Store { source, idle, coming, patience, place, limits, me, manner, statements };
+        let backoff = Backoff::new(timing.beat());
+        let mut store = Store {
+            source,
+            idle,
+            coming,
+            patience,
+            backoff,
+            replacements: Replacements::default(),
+            place,
+            limits,
+            me,
+            manner,
+            statements,
+        };
         let ready = async {
             let mut held = store.connect().await?;
             store.check(&mut held).await?;
@@ -173,7 +196,7 @@ impl<D: Dialect> Store<D> {
     /// What goes wrong while opening is for a person to change.
     fn at_open(&self, error: Error) -> Error {
         match error {
-            Error::Store(problem) | Error::Conflict(problem) => {
+            Error::Store(problem) | Error::ReadOnly(problem) | Error::Conflict(problem) => {
                 Error::Open { place: self.place.clone(), problem }
             }
             Error::Timeout(after) => {
@@ -221,8 +244,10 @@ impl<D: Dialect> Store<D> {
     pub(crate) fn bell(&self, round_trip: Duration, beat: Duration) -> Bell {
         let poll = bell::polls(round_trip, beat);
         match &self.source {
-            Source::Own(options) => D::bell(options, poll),
-            Source::Pool(pool) => D::bell(&pool.connect_options(), poll),
+            Source::Own(hosts) => D::bell(hosts, poll),
+            Source::Pool(pool) => {
+                D::bell(&Hosts::new(vec![(*pool.connect_options()).clone()]), poll)
+            }
         }
     }
 
@@ -239,21 +264,23 @@ impl<D: Dialect> Store<D> {
         if replies.as_ref().map_or_else(|error| error.as_database_error().is_some(), |_| true) {
             self.keep(held);
         }
-        replies.map_err(|error| self.named(D::trouble(error)))
+        replies.map_err(|error| self.failed(D::trouble(error)))
     }
 
     async fn connect(&mut self) -> Result<Held<D>, Error> {
         if let Some(held) = self.idle.take() {
             return Ok(held);
         }
+        if self.coming.is_none() {
+            self.backoff.check(clock::now())?;
+        }
         let coming = self.coming.get_or_insert_with(|| {
             let (limits, patience) = (self.limits, self.patience);
             match &self.source {
-                Source::Own(options) => {
-                    let options = options.clone();
+                Source::Own(hosts) => {
+                    let (hosts, looks) = (hosts.clone(), !self.manner.contends);
                     tokio::spawn(async move {
-                        let connected = timeout(patience, D::connect(&options, limits)).await;
-                        let (connection, limits) = connected.map_err(|_| late(patience))??;
+                        let (connection, limits) = hosts.connect(limits, patience, looks).await?;
                         Ok((Held::Own(connection), limits))
                     })
                 }
@@ -266,7 +293,8 @@ impl<D: Dialect> Store<D> {
                         Ok((Held::Pool(connection), limits))
                     };
                     tokio::spawn(async move {
-                        timeout(patience, adopted).await.map_err(|_| late(patience))?
+                        let adopted = timeout(patience, adopted).await;
+                        adopted.map_err(|_| late(patience)).flatten().map_err(D::trouble)
                     })
                 }
             }
@@ -274,9 +302,17 @@ impl<D: Dialect> Store<D> {
         let came = coming.await;
         self.coming = None;
         let came = came.map_err(|error| Error::Store(error.to_string()))?;
-        let (held, limits) = came.map_err(|error| self.named(D::trouble(error)))?;
-        self.limits = limits;
-        Ok(held)
+        match came {
+            Ok((held, limits)) => {
+                self.backoff.worked();
+                self.limits = limits;
+                Ok(held)
+            }
+            Err(error) => {
+                self.backoff.failed(clock::now(), &error);
+                Err(self.named(error))
+            }
+        }
     }
 
     fn keep(&mut self, held: Held<D>) {
@@ -288,7 +324,7 @@ impl<D: Dialect> Store<D> {
     fn is_replaced(&self, found: &row::Found) -> Result<bool, Error> {
         if found.lineage == STANDBY && self.manner.contends {
             let problem = "it is a read-only standby: nobody can be elected on it";
-            return Err(Error::Store(problem.to_owned()));
+            return Err(Error::ReadOnly(problem.to_owned()));
         }
         Ok(self.manner.contends && found.known != found.lineage)
     }
@@ -296,7 +332,20 @@ impl<D: Dialect> Store<D> {
     /// Remembers which server this is and since when, so that every candidate waits a full lease
     /// before it acts on what this server may have forgotten.
     async fn note_replaced(&mut self) -> Result<(), Error> {
-        tracing::warn!(place = %self.place, "another server, or another life of it, took the place of the one before");
+        let place = &self.place;
+        match self.replacements.count(clock::now()) {
+            Telling::Replaced => {
+                tracing::warn!(%place, "another server, or another life of it, took the place of the one before");
+            }
+            Telling::InTurns => tracing::warn!(
+                %place,
+                "several servers are written to, and take each other's place in turns: nobody can be elected; send all \
+                 candidates to one server at a time"
+            ),
+            Telling::Nothing => {
+                tracing::debug!(%place, "another server took the place of the one before");
+            }
+        }
         self.ask(1, Self::replacement()).await.map(drop)
     }
 
@@ -309,6 +358,15 @@ impl<D: Dialect> Store<D> {
                 GREATEST({now}, (SELECT COALESCE(MAX(beaten_us), 0) FROM incumbent_beat)))
             WHERE item = 'lineage' AND LEFT(value, CHAR_LENGTH({lineage}) + 1) <> CONCAT({lineage}, ' ')"
         )
+    }
+
+    /// What to tell of an error. A server that cannot be written to any more may have been replaced: another
+    /// connection finds out which one to use.
+    fn failed(&mut self, error: Error) -> Error {
+        if matches!(error, Error::ReadOnly(_)) && self.manner.contends {
+            self.idle = None;
+        }
+        self.named(error)
     }
 
     /// Puts the database's name into an error that lacks it.

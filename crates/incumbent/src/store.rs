@@ -96,14 +96,14 @@ impl Store {
                 sqlite::Store::open(&path, me, timeout, manner.contends).await.map(Store::Sqlite)
             }
             #[cfg(feature = "postgres")]
-            Target::Postgres(options) => {
-                postgres::Store::open(*options, me, timing, manner).await.map(Store::Postgres)
+            Target::Postgres(hosts) => {
+                postgres::Store::open(hosts, me, timing, manner).await.map(Store::Postgres)
             }
             #[cfg(feature = "mysql")]
-            Target::Mysql { options, single_writer } => {
+            Target::Mysql { hosts, single_writer } => {
                 let single_writer = manner.single_writer || single_writer;
                 let manner = Manner { single_writer, ..manner };
-                mysql::Store::open(*options, me, timing, manner).await.map(Store::Mysql)
+                mysql::Store::open(hosts, me, timing, manner).await.map(Store::Mysql)
             }
             #[cfg(feature = "peers")]
             Target::Peers(place) => {

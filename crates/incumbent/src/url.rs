@@ -17,7 +17,7 @@ use crate::peers::place::Place;
 #[cfg(feature = "peers")]
 use crate::peers::way::Scheme;
 #[cfg(any(feature = "postgres", feature = "mysql"))]
-use crate::server::dialect::Dialect;
+use crate::server::hosts::{self, Hosts};
 
 /// Where elections are agreed.
 #[derive(Clone)]
@@ -27,10 +27,10 @@ pub(crate) enum Target {
     Sqlite(PathBuf),
     /// A database of a PostgreSQL server.
     #[cfg(feature = "postgres")]
-    Postgres(Box<sqlx::postgres::PgConnectOptions>),
+    Postgres(Hosts<crate::postgres::Pg>),
     /// A database of a MySQL or MariaDB server.
     #[cfg(feature = "mysql")]
-    Mysql { options: Box<sqlx::mysql::MySqlConnectOptions>, single_writer: bool },
+    Mysql { hosts: Hosts<crate::mysql::My>, single_writer: bool },
     /// A quorum of peers.
     #[cfg(feature = "peers")]
     Peers(Box<Place>),
@@ -136,9 +136,9 @@ impl fmt::Debug for Target {
             #[cfg(feature = "sqlite")]
             Target::Sqlite(path) => path.display().to_string(),
             #[cfg(feature = "postgres")]
-            Target::Postgres(options) => crate::postgres::Pg::place(options),
+            Target::Postgres(hosts) => hosts.place(),
             #[cfg(feature = "mysql")]
-            Target::Mysql { options, .. } => crate::mysql::My::place(options),
+            Target::Mysql { hosts, .. } => hosts.place(),
             #[cfg(feature = "peers")]
             Target::Peers(place) => place.to_string(),
         };
@@ -203,8 +203,10 @@ fn sqlite(_path: &str) -> Result<Target, String> {
 #[cfg(feature = "postgres")]
 fn postgres(url: &str) -> Result<Target, String> {
     check_options(url, &POSTGRES)?;
-    let options = sqlx::postgres::PgConnectOptions::from_str(url).map_err(|e| e.to_string())?;
-    Ok(Target::Postgres(Box::new(options)))
+    let each = each_host(url, &["host", "port"])?;
+    let options = each.iter().map(|url| sqlx::postgres::PgConnectOptions::from_str(url));
+    let options = options.collect::<Result<Vec<_>, _>>().map_err(|e| e.to_string())?;
+    Ok(Target::Postgres(Hosts::new(options)))
 }
 
 #[cfg(not(feature = "postgres"))]
@@ -225,11 +227,18 @@ fn mysql(rest: &str) -> Result<Target, String> {
     };
     let url = format!("mysql:{bare}?{}", theirs.join("&"));
     let url = url.trim_end_matches('?');
-    let options = sqlx::mysql::MySqlConnectOptions::from_str(url).map_err(|e| e.to_string())?;
-    if options.get_database().is_none() {
+    let each = each_host(url, &["socket"])?;
+    if single_writer && each.len() > 1 {
+        let problem = "it names several hosts, so each candidate picks one by itself: galera=single-writer cannot be \
+            vouched for; name one host, a proxy before the cluster for example";
+        return Err(problem.to_owned());
+    }
+    let options = each.iter().map(|url| sqlx::mysql::MySqlConnectOptions::from_str(url));
+    let options = options.collect::<Result<Vec<_>, _>>().map_err(|e| e.to_string())?;
+    if options.iter().any(|options| options.get_database().is_none()) {
         return Err("it names no database: mysql://user:password@host/database".to_owned());
     }
-    Ok(Target::Mysql { options: Box::new(options), single_writer })
+    Ok(Target::Mysql { hosts: Hosts::new(options), single_writer })
 }
 
 #[cfg(not(feature = "mysql"))]
@@ -246,6 +255,38 @@ fn peers(protocol: Protocol, rest: &str) -> Result<Target, String> {
 #[cfg(not(feature = "peers"))]
 fn peers(_protocol: Protocol, _rest: &str) -> Result<Target, String> {
     Err("this program was built without peers: enable the feature `peers`".to_owned())
+}
+
+/// One URL for each host that this one names. The options in `alone` name a host themselves.
+#[cfg(any(feature = "postgres", feature = "mysql"))]
+fn each_host(url: &str, alone: &[&str]) -> Result<Vec<String>, String> {
+    let begin = url.find("://").map_or(0, |scheme| scheme + 3);
+    let rest = &url[begin..];
+    let (authority, tail) = rest.split_at(rest.find(['/', '?', '#']).unwrap_or(rest.len()));
+    // A password may hold a comma and an `@`; a host may hold neither.
+    let (user, hosts) = authority.split_at(authority.rfind('@').map_or(0, |at| at + 1));
+    let hosts: Vec<&str> = hosts.split(',').collect();
+    if hosts.len() == 1 {
+        return Ok(vec![url.to_owned()]);
+    }
+    if hosts.len() > hosts::MOST {
+        return Err(format!("it names {} hosts, and {} are the most", hosts.len(), hosts::MOST));
+    }
+    for (at, host) in hosts.iter().enumerate() {
+        if host.is_empty() || host.starts_with(':') {
+            return Err("one of its hosts is empty: write host1:5432,host2:5432".to_owned());
+        }
+        if hosts[..at].contains(host) {
+            return Err(format!("it names the host {host} twice"));
+        }
+    }
+    let options = tail.split_once('?').map_or("", |(_, options)| options);
+    let mut keys = options.split('&').filter_map(|option| option.split('=').next());
+    if let Some(key) = keys.find(|key| alone.contains(key)) {
+        return Err(format!("the option {key:?} cannot be given with several hosts"));
+    }
+    let scheme = &url[..begin];
+    Ok(hosts.iter().map(|host| format!("{scheme}{user}{host}{tail}")).collect())
 }
 
 /// The driver would only log what it does not know.
@@ -343,6 +384,39 @@ mod tests {
         }
         let error = Target::parse("postgres://me:hunter2@host:port/db").map(drop).expect_err("odd");
         assert!(!error.to_string().contains("hunter2"), "{error}");
+    }
+
+    #[test]
+    #[cfg(all(feature = "postgres", feature = "mysql"))]
+    fn a_url_may_name_several_hosts_each_with_a_port_of_its_own() {
+        for (url, place) in [
+            ("postgres://me@a,b:5433,c/db", "postgres://a:5432,b:5433,c:5432/db"),
+            ("postgres://me:x,y@[::1]:1,[::2]:2/db", "postgres://[::1]:1,[::2]:2/db"),
+            ("postgres://a,b/db?sslmode=require", "postgres://a:5432,b:5432/db"),
+            ("mysql://me:x@a:3307,b/db", "mysql://a:3307,b:3306/db"),
+        ] {
+            let shown = Target::parse(url).map(|target| format!("{target:?}"));
+            assert_eq!(shown.ok(), Some(format!("Target({place:?})")), "{url}");
+        }
+        for (url, why) in [
+            ("postgres://a,,b/db", "empty"),
+            ("postgres://a,/db", "empty"),
+            ("postgres://me:x@,b/db", "empty"),
+            ("postgres://a,:5433/db", "empty"),
+            ("postgres://a:1,a:1/db", "twice"),
+            ("postgres://a:1,b:x/db", "port"),
+            ("postgres://a,b/db?host=c", "several hosts"),
+            ("postgres://a,b/db?port=1", "several hosts"),
+            ("mysql://a,b/db?socket=/tmp/s", "several hosts"),
+            ("mysql://a,b", "database"),
+            ("mysql://a,b/db?galera=single-writer", "several hosts"),
+            ("postgres://a,b,c,d,e,f,g,h,i,j,k,l,m,n,o,p,q/db", "17 hosts"),
+        ] {
+            let error = Target::parse(url).map(drop).expect_err(url).to_string();
+            assert!(error.contains(why), "{url}: {error}");
+        }
+        let secret = Target::parse("postgres://me:hunter2@a,,b/db").map(drop).expect_err("empty");
+        assert!(!secret.to_string().contains("hunter2"), "{secret}");
     }
 
     #[test]

@@ -20,8 +20,12 @@ use super::trips::{self, Trips};
 use crate::error::Error;
 use crate::server::dialect::{Dialect, Limits, Options};
 use crate::server::fit::Unfit;
+use crate::server::hosts::{Hosts, Reached, Role};
 use crate::server::schema;
 use crate::store::Manner;
+
+/// How long connecting to a server may take.
+const CONNECT: Duration = Duration::from_secs(5);
 
 /// How long everything may take.
 const LATEST: Duration = Duration::from_mins(1);
@@ -69,13 +73,15 @@ pub(crate) struct Exam<D: Dialect> {
 
 /// Examines a server.
 pub(crate) async fn examine<D: Probed>(
-    options: &Options<D>,
+    hosts: &Hosts<D>,
     timing: Timing,
     manner: Manner,
 ) -> Result<Checkup, Error> {
-    let place = D::place(options);
+    let place = hosts.place();
     let examined = async {
-        let mut exam = Exam::<D>::connect(options, timing, manner).await?;
+        let (at, findings) = each_host::<D>(hosts).await?;
+        let options = hosts.all().get(at).ok_or_else(|| Error::Store("no server".to_owned()))?;
+        let mut exam = Exam::<D>::connect(options, timing, manner, findings).await?;
         let (product, version) = D::identify(&mut exam.first).await?;
         exam.product(&product);
         exam.run().await?;
@@ -83,9 +89,48 @@ pub(crate) async fn examine<D: Probed>(
     };
     let examined = tokio::time::timeout(LATEST, examined).await;
     examined.unwrap_or(Err(Error::Timeout(LATEST))).map_err(|error| match error {
-        Error::Store(problem) | Error::Conflict(problem) => Error::Open { place, problem },
+        Error::Store(problem) | Error::ReadOnly(problem) | Error::Conflict(problem) => {
+            Error::Open { place, problem }
+        }
         other => other,
     })
+}
+
+/// Looks at every server of a URL that names several, and tells which one to examine further.
+async fn each_host<D: Probed>(hosts: &Hosts<D>) -> Result<(usize, Findings), Error> {
+    let mut findings = Findings::default();
+    if !hosts.is_several() {
+        return Ok((0, findings));
+    }
+    let mut survey = hosts.survey(Limits::generous(), CONNECT).await;
+    let primaries = Hosts::primaries(&survey);
+    for (options, reached) in hosts.all().iter().zip(&mut survey) {
+        let host = D::host(options);
+        match reached {
+            Ok(Reached { connection, role, .. }) => {
+                let (product, version) = D::identify(connection).await?;
+                let role = match role {
+                    Role::Primary { .. } => "it can be written to",
+                    Role::Standby(why) => why,
+                };
+                findings.good("host", format!("{host}: {product} {version}, {role}"));
+            }
+            Err(why) => {
+                let advice = "elections cannot move to it before it can be reached";
+                findings.warn("host", format!("{host}: {why}"), advice);
+            }
+        }
+    }
+    if primaries.len() > 1 {
+        let advice =
+            "with two primaries there are two elections of each name, and each may have a leader";
+        findings.refuse("hosts", hosts.split(&primaries), advice);
+    }
+    let standby = survey.iter().position(Result::is_ok);
+    match primaries.first().copied().or(standby) {
+        Some(at) => Ok((at, findings)),
+        None => hosts.choose(&survey, true).map(|at| (at, findings)),
+    }
 }
 
 /// What elections were tried on, with everything that this project can break.
@@ -101,10 +146,15 @@ impl<D: Probed> Exam<D> {
         self.findings.warn("product", said, advice);
     }
 
-    async fn connect(options: &Options<D>, timing: Timing, manner: Manner) -> Result<Self, Error> {
+    async fn connect(
+        options: &Options<D>,
+        timing: Timing,
+        manner: Manner,
+        findings: Findings,
+    ) -> Result<Self, Error> {
         let (first, limits) = D::connect(options, Limits::generous()).await.map_err(D::trouble)?;
         let (second, _) = D::connect(options, Limits::generous()).await.map_err(D::trouble)?;
-        let (findings, conditions) = (Findings::default(), Conditions::default());
+        let conditions = Conditions::default();
         let (question, write, options) = (None, None, options.clone());
         Ok(Exam {
             options,

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use sqlx::mysql::MySqlConnection;
 
-use super::My;
+use super::{My, group};
 use crate::bell;
 use crate::doctor::server::{Exam, Probed, is_this_host};
 use crate::error::Error;
@@ -41,14 +41,16 @@ impl Probed for My {
         limits(exam).await;
         doorbell(exam);
         durability(exam).await;
-        replicas(exam).await;
+        if !group::look(exam).await {
+            replicas(exam).await;
+        }
         encryption(exam).await;
         Ok(())
     }
 }
 
 /// The value of a global variable or status; empty where there is no such thing.
-async fn value(exam: &mut Exam<My>, kind: &str, name: &str) -> String {
+pub(super) async fn value(exam: &mut Exam<My>, kind: &str, name: &str) -> String {
     let row = exam.ask_row(&format!("SHOW GLOBAL {kind} LIKE '{name}'")).await;
     row.ok().and_then(|row| row.into_iter().nth(1)).unwrap_or_default()
 }

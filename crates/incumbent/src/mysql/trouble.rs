@@ -28,9 +28,7 @@ pub(super) fn trouble(error: &sqlx::Error) -> Error {
             Error::Store(format!("{message}: make it with `incumbent schema --apply --url URL`"))
         }
         1146 => Error::Corrupt { place: String::new(), problem: message.to_owned() },
-        1290 | 1792 | 1836 => {
-            Error::Store(format!("{message}: the server is read-only; nobody can be elected on it"))
-        }
+        1290 | 1792 | 1836 => Error::ReadOnly(format!("{message}: nobody can be elected on it")),
         1142 | 1143 | 1227 | 1370 => Error::Store(format!(
             "{message}: have the owner run what `incumbent schema --grants USER --url URL` prints"
         )),
@@ -42,6 +40,9 @@ pub(super) fn trouble(error: &sqlx::Error) -> Error {
             Error::Store(format!("{message}: check the user and the password of the URL"))
         }
         1049 => Error::Store(format!("{message}: create it first, or check the URL")),
+        1040 | 1203 | 1226 => Error::Store(format!(
+            "{message}: close connections, or raise max_connections; each candidate process keeps one connection"
+        )),
         1021 | 1114 => Error::Store(format!("{message}: the server's disk is full")),
         1205 | 1969 | 3024 => Error::Store(format!(
             "{message}: somebody holds a lock on the election's row, or the server is overloaded"

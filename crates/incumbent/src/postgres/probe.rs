@@ -11,6 +11,7 @@ use tokio::time::timeout;
 
 use super::{Pg, fit};
 use crate::bell;
+use crate::doctor::finding::Verdict;
 use crate::doctor::server::{Exam, Probed, is_this_host};
 use crate::error::Error;
 use crate::server::dialect::{Dialect, Limits};
@@ -64,7 +65,9 @@ fn pooler(exam: &mut Exam<Pg>) {
     }
     if exam.limits.each {
         let said = "there is one, which keeps a transaction together";
-        exam.findings.good("pooler", said);
+        let advice = "PgBouncer waits server_login_retry (15 s by default) after a failed login before it tries the server \
+            again: set it to 1, or nobody leads for that much longer after a restart of the server";
+        exam.findings.add("pooler", Verdict::Good, said.to_owned(), Some(advice.to_owned()));
     } else {
         exam.findings.good("pooler", "none that shows");
     }

@@ -10,6 +10,12 @@ use crate::server::dialect;
 /// What an error of PostgreSQL means here.
 pub(super) fn trouble(error: &sqlx::Error) -> Error {
     let Some(inner) = error.as_database_error() else {
+        if let sqlx::Error::Protocol(_) = error {
+            return Error::Store(format!(
+                "what answers does not speak PostgreSQL's protocol ({error}): check the host and the port of the URL; for \
+                 MySQL or MariaDB write mysql://"
+            ));
+        }
         return Error::Store(dialect::unheard(error));
     };
     let message = inner.message();
@@ -32,8 +38,8 @@ pub(super) fn trouble(error: &sqlx::Error) -> Error {
             Error::Store(format!("{message}: make it with `incumbent schema --apply --url URL`"))
         }
         "42P01" => Error::Corrupt { place: String::new(), problem: message.to_owned() },
-        "25006" => Error::Store(format!(
-            "{message}: the server is read-only (a standby, or switched over); nobody can be elected on it"
+        "25006" => Error::ReadOnly(format!(
+            "{message}: it is a standby, or switched over; nobody can be elected on it"
         )),
         "42501" => Error::Store(format!(
             "{message}: have the owner run what `incumbent schema --grants USER --url URL` prints"
@@ -42,6 +48,10 @@ pub(super) fn trouble(error: &sqlx::Error) -> Error {
             Error::Store(format!("{message}: check the user and the password of the URL"))
         }
         "3D000" => Error::Store(format!("{message}: create it first, or check the URL")),
+        "53300" => Error::Store(format!(
+            "{message}: close connections, raise max_connections, or put a pooler before it; each candidate process keeps \
+             two connections"
+        )),
         "53100" => Error::Store(format!("{message}: the server's disk is full")),
         "55P03" | "57014" => Error::Store(format!(
             "{message}: somebody holds a lock on the election's row, or the server is overloaded"

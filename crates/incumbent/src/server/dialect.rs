@@ -16,6 +16,7 @@ use incumbent_protocol::rules::{Expiry, Timing};
 use sqlx::{AssertSqlSafe, ColumnIndex, Connection, Database, Decode, Executor, Row};
 
 use super::fit::Unfit;
+use super::hosts::{Hosts, Role};
 use super::schema::Step;
 use crate::bell::Bell;
 use crate::error::Error;
@@ -45,6 +46,11 @@ pub(crate) trait Dialect: Debug + Sized + Send + 'static {
         options: &Options<Self>,
         limits: Limits,
     ) -> impl Future<Output = sqlx::Result<(<Self::Db as Database>::Connection, Limits)>> + Send;
+
+    /// What the server at the other end says of itself.
+    fn role(
+        connection: &mut <Self::Db as Database>::Connection,
+    ) -> impl Future<Output = sqlx::Result<Role>> + Send;
 
     /// Makes a session of somebody else's pool ready.
     fn adopt(
@@ -99,7 +105,10 @@ pub(crate) trait Dialect: Debug + Sized + Send + 'static {
     }
 
     /// What wakes candidates.
-    fn bell(options: &Options<Self>, poll: Duration) -> Bell;
+    fn bell(hosts: &Hosts<Self>, poll: Duration) -> Bell;
+
+    /// Its host and port, or its socket.
+    fn host(options: &Options<Self>) -> String;
 
     /// Where it is, for errors, without secrets.
     fn place(options: &Options<Self>) -> String;

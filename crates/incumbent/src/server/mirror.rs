@@ -27,6 +27,7 @@ use incumbent_testbed::{shared_mariadb, shared_postgres};
 
 use super::Store;
 use super::dialect::{Dialect, Options};
+use super::hosts::Hosts;
 use crate::schema::Schema;
 use crate::store::Manner;
 use crate::store::arbiter::{Arbiter, Plan, Roster};
@@ -322,10 +323,11 @@ fn sorted(end: &End) -> End {
 }
 
 async fn mirrors<D: Dialect>(url: &str, options: Options<D>) {
+    let hosts = Hosts::new(vec![options]);
     Schema::of(url).expect("a URL").apply().await.expect("the tables are made");
     let timing = Timing::of_lease(Duration::from_mins(1)).expect("timing");
     let manner = Manner { contends: true, single_writer: false };
-    let store = Store::<D>::open(options, me(), &timing, manner).await;
+    let store = Store::<D>::open(hosts, me(), &timing, manner).await;
     let mut store = store.expect("the store opens");
     let mut dice = Dice(Random::from_seed(20));
     let mut number = 0;

@@ -50,7 +50,7 @@ impl<D: Dialect> Arbiter for Store<D> {
             let replies = self.ask(1, row::select::<D>(names)).await?;
             let reply = replies.first().ok_or_else(|| Error::Store("no answer".to_owned()))?;
             let found = row::found(reply).map_err(|error| self.named(error))?;
-            if !self.is_replaced(&found)? {
+            if !self.is_replaced(&found).map_err(|error| self.failed(error))? {
                 return Ok(found.snapshots);
             }
             self.note_replaced().await?;
@@ -73,7 +73,7 @@ impl<D: Dialect> Arbiter for Store<D> {
             return written.map_err(|error| self.named(error));
         }
         self.keep(held);
-        written.map_err(|error| self.named(error))
+        written.map_err(|error| self.failed(error))
     }
 
     async fn terms(

@@ -26,7 +26,7 @@ impl<D: Dialect> Store<D> {
         if replies.is_ok() || D::send(held.get(), "ROLLBACK".to_owned()).await.is_ok() {
             self.keep(held);
         }
-        replies.map_err(|error| self.named(D::trouble(error)))
+        replies.map_err(|error| self.failed(D::trouble(error)))
     }
 
     pub(super) async fn do_beats(
@@ -66,7 +66,7 @@ impl<D: Dialect> Store<D> {
             return done.map_err(|error| self.named(error));
         }
         self.keep(held);
-        done.map_err(|error| self.named(error))
+        done.map_err(|error| self.failed(error))
     }
 
     async fn stand(

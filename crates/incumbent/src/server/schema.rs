@@ -9,13 +9,17 @@ use std::time::Duration;
 
 use sqlx::{Connection, Database};
 
-use super::dialect::{Dialect, Limits, Options};
+use super::dialect::{Dialect, Limits};
+use super::hosts::Hosts;
 use crate::error::Error;
 use crate::schema::Applied;
 
 /// How often making the tables is tried again while another does the same, and how soon.
 const PATIENCE: u32 = 20;
 const PAUSE: Duration = Duration::from_millis(50);
+
+/// How long connecting may take.
+const PATIENCE_TO_CONNECT: Duration = Duration::from_secs(30);
 
 /// What brings a schema from one version to the next.
 #[derive(Debug)]
@@ -77,16 +81,16 @@ pub(crate) async fn version<D: Dialect>(
 }
 
 /// Connects, and makes what is missing.
-pub(crate) async fn make<D: Dialect>(options: &Options<D>) -> Result<Applied, Error> {
+pub(crate) async fn make<D: Dialect>(hosts: &Hosts<D>) -> Result<Applied, Error> {
     // Making tables may take longer than any round may.
     let at_open = |error: Error| match error {
-        Error::Store(problem) | Error::Conflict(problem) => {
-            Error::Open { place: D::place(options), problem }
+        Error::Store(problem) | Error::ReadOnly(problem) | Error::Conflict(problem) => {
+            Error::Open { place: hosts.place(), problem }
         }
         other => other,
     };
-    let mut connection =
-        D::connect(options, Limits::generous()).await.map_err(|e| at_open(D::trouble(e)))?.0;
+    let connected = hosts.connect(Limits::generous(), PATIENCE_TO_CONNECT, false).await;
+    let (mut connection, _) = connected.map_err(at_open)?;
     let mut applied = apply::<D>(&mut connection).await;
     // Whoever makes them at the same moment makes the same.
     for _ in 0..PATIENCE {

@@ -1,10 +1,12 @@
 //! What people get wrong: each is an error that says what to do, and nobody leads.
 
 use incumbent::{Backend, Config, Error};
-use incumbent_testbed::{MariaDb, PgBouncer, PoolMode, Postgres, Standby};
+use incumbent_testbed::{MariaDb, MariaDbOptions, PgBouncer, PoolMode, Postgres, Standby};
+
+use sqlx::Connection;
 
 use crate::ground::{Ground, Kind};
-use crate::host::{Host, galera, postgres};
+use crate::host::{Host, galera, mariadb, postgres};
 use crate::support::{BILLING, LONG, lead};
 use crate::users::Users;
 
@@ -201,4 +203,38 @@ pub(crate) async fn a_cluster_nobody_vouches_for_is_refused(ground: &Ground) {
     let vouched = Config::new().single_writer();
     Backend::with_mysql_pool(pool(), &vouched).await.expect("opens").close().await;
     assert_eq!(galera().await.nodes.len(), 3);
+}
+
+/// Neither with encryption nor without is there an answer that PostgreSQL would give.
+pub(crate) async fn another_product_at_the_port_is_said() {
+    let url = mariadb().await.url().replacen("mysql://", "postgres://", 1);
+    for options in ["", "?sslmode=disable"] {
+        let opened = Backend::open_with(&format!("{url}{options}"), &Config::new()).await;
+        let text = opened.map(drop).expect_err("it is MariaDB").to_string();
+        says(&text, &["does not speak PostgreSQL's protocol", "mysql://"]);
+    }
+}
+
+pub(crate) async fn a_database_of_postgres_without_room_is_said() {
+    let server = postgres().await;
+    let database = server.fresh_database().await.expect("a database");
+    let limit = format!("ALTER DATABASE {} CONNECTION LIMIT 0", database.name);
+    server.sql(&limit).await.expect("limited");
+    let opened = Backend::open_with(&database.url, &Config::new()).await;
+    let text = opened.map(drop).expect_err("there is no room").to_string();
+    says(&text, &["too many connections", "max_connections", "two connections"]);
+}
+
+pub(crate) async fn a_mariadb_without_room_is_said() {
+    let settings = vec![("max_connections".to_owned(), "10".to_owned())];
+    let options = MariaDbOptions { settings, ..MariaDbOptions::default() };
+    let server = MariaDb::start_with(options).await.expect("the server starts");
+    let mut taken = Vec::new();
+    while let Ok(connection) = sqlx::MySqlConnection::connect(&server.url()).await {
+        taken.push(connection);
+        assert!(taken.len() <= 11, "there is no limit");
+    }
+    let opened = Backend::open_with(&server.url(), &Config::new()).await;
+    let text = opened.map(drop).expect_err("there is no room").to_string();
+    says(&text, &["Too many connections", "max_connections", "one connection"]);
 }

@@ -410,9 +410,25 @@ mod bully {
 }
 
 mod urls {
-    /// Nothing is opened, so there is no ground.
+    //! Nothing is opened, so there is no ground.
+
     #[tokio::test]
     async fn a_password_with_a_slash_is_not_shown() {
         crate::input::a_password_with_a_slash_is_not_shown().await;
+    }
+
+    #[tokio::test]
+    async fn another_product_at_the_port_is_said() {
+        crate::input::another_product_at_the_port_is_said().await;
+    }
+
+    #[tokio::test]
+    async fn a_database_of_postgres_without_room_is_said() {
+        crate::input::a_database_of_postgres_without_room_is_said().await;
+    }
+
+    #[tokio::test]
+    async fn a_mariadb_without_room_is_said() {
+        crate::input::a_mariadb_without_room_is_said().await;
     }
 }

@@ -22,6 +22,8 @@ mod contender;
 mod crash;
 mod full;
 mod galera;
+mod group;
+mod hosts;
 mod judge;
 mod log;
 mod network;
