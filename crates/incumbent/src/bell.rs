@@ -6,13 +6,11 @@
 //! wait look a little more often.
 //! Promises: nothing. It only makes a candidate look sooner; safety and liveness rest on the look.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Duration;
 
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
-
-const BELL: &str = "bell";
 
 /// A poll takes no more than one part in so many of the time.
 const POLL_SHARE: u32 = 50;
@@ -24,12 +22,6 @@ pub(crate) enum Ring {
     Changed,
     /// Something may have changed: whoever waits should look.
     Perhaps,
-}
-
-/// Wakes everyone who listens at this folder.
-pub(crate) fn ring(folder: &Path) {
-    // Being closed after writing is what listeners hear. Nobody reads what is written.
-    let _ = std::fs::write(folder.join(BELL), BELL);
 }
 
 /// How often to look where nothing rings: the faster the store answers the more often, and at least
@@ -134,7 +126,8 @@ mod listener {
         )]
         pub(super) fn new(folder: &Path) -> std::io::Result<Self> {
             let fd = inotify::init(CreateFlags::NONBLOCK | CreateFlags::CLOEXEC)?;
-            inotify::add_watch(&fd, folder, WatchFlags::CLOSE_WRITE)?;
+            let watch = WatchFlags::CLOSE_WRITE | WatchFlags::ONLYDIR | WatchFlags::DONT_FOLLOW;
+            inotify::add_watch(&fd, folder, watch)?;
             Ok(Listener { events: AsyncFd::new(fd)?, echoes: VecDeque::new() })
         }
 
@@ -171,8 +164,9 @@ mod listener {
             let mut reader = inotify::Reader::new(events.get_ref(), &mut buffer);
             while let Ok(event) = reader.next() {
                 any = true;
-                death |=
-                    event.file_name().is_none_or(|name| name.to_bytes() != super::BELL.as_bytes());
+                death |= event
+                    .file_name()
+                    .is_none_or(|name| name.to_bytes() != crate::lock::BELL.as_bytes());
             }
             guard.clear_ready();
         }
@@ -195,7 +189,7 @@ mod listener {
     impl Listener {
         #[expect(clippy::unnecessary_wraps, reason = "the other systems' listener can fail")]
         pub(super) fn new(folder: &Path) -> std::io::Result<Self> {
-            Ok(Listener { bell: folder.join(super::BELL), seen: None })
+            Ok(Listener { bell: folder.join(crate::lock::BELL), seen: None })
         }
 
         pub(super) async fn rung(&mut self) {
@@ -213,14 +207,19 @@ mod listener {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::lock::{Folder, ring};
     use std::time::Duration;
     use tokio::time::timeout;
 
     #[tokio::test]
     async fn a_ring_wakes_a_listener() {
-        let folder = tempfile::tempdir().expect("folder");
+        let place = tempfile::tempdir().expect("folder");
+        let database = place.path().join("e.db");
+        std::fs::write(&database, "").expect("a database");
+        let folder = Folder::beside(&database);
+        folder.make().expect("made");
         let mut bell = Bell::at_folder(Some(folder.path().to_owned()));
-        ring(folder.path());
+        ring(&folder);
         timeout(Duration::from_secs(20), bell.rung()).await.expect("rung");
     }
 

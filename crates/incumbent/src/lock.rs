@@ -6,16 +6,19 @@
 //! keeps it too.
 //! Promises: [`Lock::died`] is proof, never a guess: a missing file proves nothing.
 
-use std::fs::{self, File, OpenOptions};
-use std::io::{ErrorKind, Write};
+mod folder;
+
+use std::fs::File;
+use std::io::{Read, Write};
 use std::os::fd::OwnedFd;
-use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use incumbent_protocol::identity::{CandidateId, Incarnation};
 use rustix::fs::{FlockOperation, flock};
 
+pub(crate) use self::folder::Folder;
+use self::folder::Opened;
 use crate::error::Error;
 
 /// How long the file of a dead process is kept for others to see.
@@ -24,6 +27,12 @@ const KEEP_DEAD: Duration = Duration::from_hours(24);
 /// What stands in the file of a process that was found dead.
 const MARK: &str = "dead\n";
 
+/// What the name of a file ends with that is not locked yet.
+const DRAFT: &str = ".draft";
+
+/// The file that is written to when something changed.
+pub(crate) const BELL: &str = "bell";
+
 /// The lock of this process, once it has bid for anything.
 pub(crate) type SharedLock = Arc<OnceLock<Arc<Lock>>>;
 
@@ -31,33 +40,35 @@ pub(crate) type SharedLock = Arc<OnceLock<Arc<Lock>>>;
 #[derive(Debug)]
 pub(crate) struct Lock {
     file: File,
-    path: PathBuf,
+    folder: Folder,
+    name: String,
 }
 
 impl Lock {
     /// Creates and locks the file of this incarnation.
-    pub(crate) fn take(folder: &Path, me: &CandidateId) -> Result<Lock, Error> {
-        let path = folder.join(me.incarnation.to_string());
-        let draft = path.with_extension("draft");
+    pub(crate) fn take(folder: &Folder, me: &CandidateId) -> Result<Lock, Error> {
+        folder.make()?;
+        let name = me.incarnation.to_string();
+        let draft = format!("{name}{DRAFT}");
         let take = || {
-            let mut file =
-                OpenOptions::new().write(true).create(true).truncate(true).open(&draft)?;
-            flock(&file, FlockOperation::NonBlockingLockExclusive)?;
-            writeln!(file, "{} pid {}", me.name, std::process::id())?;
-            // Under its own name nobody ever finds it without its lock.
-            fs::rename(&draft, &path)?;
+            let open = folder.open()?;
+            let locked = || {
+                let mut file = open.create(&draft)?;
+                flock(&file, FlockOperation::NonBlockingLockExclusive)?;
+                writeln!(file, "{} pid {}", me.name, std::process::id())?;
+                // Under its own name nobody ever finds it without its lock.
+                open.rename(&draft, &name)?;
+                Ok::<_, std::io::Error>(file)
+            };
+            let file = locked().inspect_err(|_| open.remove(&draft))?;
+            sweep(&open);
             Ok::<_, std::io::Error>(file)
         };
-        make_folder(folder)?;
-        let file = take().map_err(|error| {
-            let _ = fs::remove_file(&draft);
-            Error::Open {
-                place: path.display().to_string(),
-                problem: format!("cannot lock it ({error})"),
-            }
+        let file = take().map_err(|error| Error::Open {
+            place: folder.path().join(&name).display().to_string(),
+            problem: format!("cannot lock it ({error})"),
         })?;
-        sweep(folder);
-        Ok(Lock { file, path })
+        Ok(Lock { file, folder: folder.clone(), name })
     }
 
     /// Another handle on the same lock, which a child process inherits: the lock then outlives this
@@ -71,76 +82,68 @@ impl Lock {
     /// is still held, so that nobody sees a free file where somebody left in good order. Whoever
     /// ends otherwise leaves the file behind, and with it the proof.
     pub(crate) fn leave(&self) {
-        let _ = fs::remove_file(&self.path);
+        if let Ok(open) = self.folder.open() {
+            open.remove(&self.name);
+        }
     }
 
-    /// Whether that incarnation is proved dead.
-    pub(crate) fn died(folder: &Path, incarnation: Incarnation) -> bool {
-        is_free(&folder.join(incarnation.to_string()))
+    /// Whether that incarnation is proved dead. Where strangers could put files, nothing is proved.
+    pub(crate) fn died(folder: &Folder, incarnation: Incarnation) -> bool {
+        folder.open().is_ok_and(|open| is_free(&open, &incarnation.to_string()))
     }
 
     /// Whether any other incarnation is alive here.
-    pub(crate) fn others_live(folder: &Path, me: Incarnation) -> bool {
-        candidates(folder)
-            .any(|(incarnation, path)| incarnation != me && path.exists() && !is_free(&path))
+    pub(crate) fn others_live(folder: &Folder, me: Incarnation) -> bool {
+        let Ok(open) = folder.open() else { return false };
+        let names = candidates(&open).filter(|(incarnation, _)| *incarnation != me);
+        names.map(|(_, name)| name).any(|name| open.read(&name).is_ok() && !is_free(&open, &name))
     }
 }
 
 /// Whether the file exists and nobody holds its lock. Testers share the lock among themselves.
-fn is_free(path: &Path) -> bool {
-    File::open(path).is_ok_and(|file| flock(&file, FlockOperation::NonBlockingLockShared).is_ok())
+fn is_free(open: &Opened, name: &str) -> bool {
+    open.read(name).is_ok_and(|file| flock(&file, FlockOperation::NonBlockingLockShared).is_ok())
 }
 
-fn candidates(folder: &Path) -> impl Iterator<Item = (Incarnation, PathBuf)> {
-    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
-    entries.filter_map(|entry| {
-        let incarnation = entry.file_name().to_str()?.parse().ok()?;
-        Some((incarnation, entry.path()))
-    })
+fn candidates(open: &Opened) -> impl Iterator<Item = (Incarnation, String)> {
+    open.names().into_iter().filter_map(|name| Some((name.parse().ok()?, name)))
 }
 
 /// Removes files of processes that died long ago. A file is as old as its process, not as its
 /// death: an old one that is found free is marked, which makes it young, and removed only when it
 /// has grown old again.
-fn sweep(folder: &Path) {
-    let drafts = fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
-    for draft in drafts.filter(|path| path.extension().is_some_and(|it| it == "draft")) {
-        if is_old(&draft) {
-            let _ = fs::remove_file(&draft);
+fn sweep(open: &Opened) {
+    for draft in open.names().iter().filter(|name| name.ends_with(DRAFT)) {
+        if is_old(open, draft) {
+            open.remove(draft);
         }
     }
-    for (_, path) in candidates(folder) {
-        if !is_old(&path) || !is_free(&path) {
+    for (_, name) in candidates(open) {
+        if !is_old(open, &name) || !is_free(open, &name) {
             continue;
         }
-        let _ = if fs::read_to_string(&path).is_ok_and(|text| text == MARK) {
-            fs::remove_file(&path)
-        } else {
-            fs::write(&path, MARK)
-        };
+        let mut text = String::new();
+        let read = open.read(&name).and_then(|mut file| file.read_to_string(&mut text));
+        if read.is_ok() && text == MARK {
+            open.remove(&name);
+        } else if let Ok(mut file) = open.write(&name) {
+            let _ = file.set_len(0).and_then(|()| file.write_all(MARK.as_bytes()));
+        }
     }
 }
 
-fn is_old(path: &Path) -> bool {
-    let modified = fs::metadata(path).and_then(|found| found.modified());
-    let age = modified.ok().and_then(|time| time.elapsed().ok());
-    age.is_some_and(|age| age > KEEP_DEAD)
+fn is_old(open: &Opened, name: &str) -> bool {
+    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    let age = open.modified(name).and_then(|modified| now.as_secs().checked_sub(modified));
+    age.is_some_and(|age| age > KEEP_DEAD.as_secs())
 }
 
-/// The folder in which candidates of one database keep their locks.
-pub(crate) fn folder_beside(database: &Path) -> PathBuf {
-    let mut name = database.as_os_str().to_owned();
-    name.push("-candidates");
-    PathBuf::from(name)
-}
-
-/// Makes it, if it is not there.
-pub(crate) fn make_folder(folder: &Path) -> Result<(), Error> {
-    match fs::create_dir(folder) {
-        Err(error) if error.kind() != ErrorKind::AlreadyExists => {
-            Err(Error::Open { place: folder.display().to_string(), problem: error.to_string() })
-        }
-        _ => Ok(()),
+/// Wakes everyone who listens at this folder: a file that is closed after writing is what they hear.
+/// Nobody reads what is written.
+pub(crate) fn ring(folder: &Folder) {
+    let rung = folder.open().and_then(|open| open.write(BELL)?.write_all(BELL.as_bytes()));
+    if let Err(error) = rung {
+        tracing::debug!(%error, folder = %folder.path().display(), "the bell was not rung");
     }
 }
 
@@ -148,15 +151,93 @@ pub(crate) fn make_folder(folder: &Path) -> Result<(), Error> {
 mod tests {
     use super::*;
     use incumbent_protocol::identity::CandidateName;
+    use std::fs;
+    use std::path::PathBuf;
 
     fn candidate(bits: u128) -> CandidateId {
         let name = CandidateName::new("x").expect("name");
         CandidateId::new(name, Incarnation::from_random(bits))
     }
 
+    /// A folder beside a database.
+    struct Place(tempfile::TempDir, Folder);
+
+    impl Place {
+        fn new() -> Place {
+            let place = tempfile::tempdir().expect("folder");
+            let database = place.path().join("e.db");
+            fs::write(&database, "").expect("a database");
+            let folder = Folder::beside(&database);
+            folder.make().expect("made");
+            Place(place, folder)
+        }
+
+        fn path(&self) -> &Folder {
+            &self.1
+        }
+
+        fn file(&self, bits: u128) -> PathBuf {
+            self.1.path().join(Incarnation::from_random(bits).to_string())
+        }
+    }
+
+    /// A file that is precious, and names by which it is found in the folder.
+    fn linked(place: &Place, names: &[&str]) -> PathBuf {
+        let victim = place.0.path().join("victim");
+        fs::write(&victim, "precious").expect("written");
+        for name in names {
+            std::os::unix::fs::symlink(&victim, place.1.path().join(name)).expect("linked");
+        }
+        age(&victim);
+        victim
+    }
+
+    fn age(path: &std::path::Path) {
+        let file = fs::OpenOptions::new().write(true).open(path).expect("file");
+        file.set_modified(SystemTime::now() - KEEP_DEAD * 3).expect("aged");
+    }
+
+    #[test]
+    fn a_bell_that_is_a_link_is_not_written_through() {
+        let place = Place::new();
+        let victim = linked(&place, &[BELL]);
+        ring(place.path());
+        assert_eq!(fs::read_to_string(victim).expect("there"), "precious");
+    }
+
+    #[test]
+    fn a_candidate_file_that_is_a_link_is_neither_swept_through_nor_a_proof() {
+        let place = Place::new();
+        let dead = Incarnation::from_random(9);
+        let victim = linked(&place, &[&dead.to_string()]);
+        assert!(!Lock::died(place.path(), dead), "a link proves nothing");
+        drop(Lock::take(place.path(), &candidate(1)).expect("lock"));
+        assert_eq!(fs::read_to_string(victim).expect("there"), "precious");
+    }
+
+    #[test]
+    fn a_link_in_place_of_the_draft_is_not_followed() {
+        let place = Place::new();
+        let me = candidate(1);
+        let victim = linked(&place, &[&format!("{}{DRAFT}", me.incarnation)]);
+        Lock::take(place.path(), &me).expect_err("it is there already");
+        assert_eq!(fs::read_to_string(victim).expect("there"), "precious");
+    }
+
+    #[test]
+    fn where_strangers_may_write_nothing_is_proved() {
+        use std::os::unix::fs::PermissionsExt;
+        let place = Place::new();
+        fs::write(place.file(1), "x").expect("file");
+        assert!(Lock::died(place.path(), Incarnation::from_random(1)));
+        let open = fs::Permissions::from_mode(0o777);
+        fs::set_permissions(place.path().path(), open).expect("opened");
+        assert!(!Lock::died(place.path(), Incarnation::from_random(1)));
+    }
+
     #[test]
     fn a_held_lock_is_no_proof_and_a_missing_file_neither() {
-        let folder = tempfile::tempdir().expect("folder");
+        let folder = Place::new();
         let lock = Lock::take(folder.path(), &candidate(1)).expect("lock");
         assert!(!Lock::died(folder.path(), Incarnation::from_random(1)));
         assert!(!Lock::died(folder.path(), Incarnation::from_random(2)));
@@ -169,28 +250,23 @@ mod tests {
 
     #[test]
     fn a_file_without_its_lock_proves_a_death() {
-        let folder = tempfile::tempdir().expect("folder");
-        fs::write(folder.path().join(Incarnation::from_random(1).to_string()), "x").expect("file");
+        let folder = Place::new();
+        fs::write(folder.file(1), "x").expect("file");
         assert!(Lock::died(folder.path(), Incarnation::from_random(1)));
     }
 
     #[test]
     fn whoever_ends_without_leaving_is_proved_dead() {
-        let folder = tempfile::tempdir().expect("folder");
+        let folder = Place::new();
         drop(Lock::take(folder.path(), &candidate(1)).expect("lock"));
         assert!(Lock::died(folder.path(), Incarnation::from_random(1)));
     }
 
     #[test]
     fn the_proof_outlives_its_process_by_a_day_however_long_that_lived() {
-        let folder = tempfile::tempdir().expect("folder");
+        let folder = Place::new();
         let lock = Lock::take(folder.path(), &candidate(1)).expect("lock");
-        let age = |path: &Path| {
-            let file = OpenOptions::new().write(true).open(path).expect("file");
-            let then = std::time::SystemTime::now() - KEEP_DEAD * 3;
-            file.set_modified(then).expect("aged");
-        };
-        let path = lock.path.clone();
+        let path = folder.file(1);
         age(&path);
         let newcomer = |bits| Lock::take(folder.path(), &candidate(bits)).expect("lock");
         let _second = newcomer(2);
@@ -205,10 +281,10 @@ mod tests {
 
     #[test]
     fn a_shared_handle_keeps_the_lock() {
-        let folder = tempfile::tempdir().expect("folder");
+        let folder = Place::new();
         let lock = Lock::take(folder.path(), &candidate(1)).expect("lock");
         let child = lock.share().expect("share");
-        let tester = File::open(&lock.path).expect("file");
+        let tester = File::open(folder.file(1)).expect("file");
         drop(lock);
         assert!(flock(&tester, FlockOperation::NonBlockingLockShared).is_err());
         drop(child);

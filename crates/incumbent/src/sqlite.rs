@@ -41,13 +41,14 @@ use sqlx::sqlite::{
 use sqlx::{AssertSqlSafe, ConnectOptions, Connection, Row, Sqlite};
 
 use self::file::{DatabaseFile, check_place};
+pub(crate) use self::row::is_confirmed;
 use self::schema::Meta;
-pub(crate) use self::trouble::trouble;
 use self::trouble::{at, is_locked};
+pub(crate) use self::trouble::{is_disk_trouble, trouble};
 use crate::bell::Bell;
 use crate::clock;
 use crate::error::Error;
-use crate::lock::{Lock, SharedLock};
+use crate::lock::{Folder, Lock, SharedLock};
 
 /// How long the making of a new database may wait for others who make it too.
 const OPEN_PATIENCE: Duration = Duration::from_secs(5);
@@ -143,8 +144,8 @@ impl Store {
     }
 
     /// The folder with locks and bell; none for a database in memory.
-    pub(crate) fn folder(&self) -> Option<&Path> {
-        self.file.as_ref().map(|file| file.folder.as_path())
+    pub(crate) fn folder(&self) -> Option<&Folder> {
+        self.file.as_ref().map(|file| &file.folder)
     }
 
     /// The lock of this process, for whoever must hold it as long as a leadership lives.
@@ -154,7 +155,8 @@ impl Store {
 
     /// Rings come from the folder of locks.
     pub(crate) fn bell(&self, _round_trip: Duration, _beat: Duration) -> Bell {
-        Bell::at_folder(self.folder().filter(|it| it.is_dir()).map(ToOwned::to_owned))
+        let folder = self.folder().map(Folder::path);
+        Bell::at_folder(folder.filter(|it| it.is_dir()).map(ToOwned::to_owned))
     }
 
     /// Statements run so far.

@@ -9,15 +9,15 @@ use std::os::fd::OwnedFd;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use incumbent_protocol::identity::CandidateId;
+use incumbent_protocol::identity::{CandidateId, Incarnation};
 #[cfg(target_os = "linux")]
 use rustix::fs::{Mode, OFlags};
 use sqlx::sqlite::SqliteConnection;
 
-use super::place;
+use super::place::{self, Trust};
 use super::schema::{self, Meta};
 use crate::error::Error;
-use crate::lock::{self, Lock};
+use crate::lock::{Folder, Lock};
 
 /// The smallest page of any SQLite database.
 const PAGE_MIN: u64 = 512;
@@ -32,7 +32,9 @@ pub(super) struct DatabaseFile {
     /// descriptor would drop SQLite's own locks.
     #[cfg(target_os = "linux")]
     _pin: OwnedFd,
-    pub(super) folder: PathBuf,
+    pub(super) folder: Folder,
+    /// Whether a free lock proves its process dead.
+    proves: bool,
 }
 
 impl DatabaseFile {
@@ -47,9 +49,18 @@ impl DatabaseFile {
                 "it has several names (hard links), and SQLite keeps a log for each: use one";
             return Err(refuse(problem.to_owned()));
         }
-        let folder = lock::folder_beside(&path);
+        let folder = Folder::beside(&path);
+        let trust = place::trust(&path);
         if contends {
-            lock::make_folder(&folder)?;
+            folder.make()?;
+            if let Trust::Unclear(kind) = trust {
+                tracing::warn!(
+                    database = %path.display(),
+                    "the database lies on a file system ({kind}) of which it cannot be seen whether other hosts share it; \
+                     locks prove no process dead there, so a crash is followed after a full lease: use a local disk, and \
+                     never share it with another host"
+                );
+            }
         }
         Ok(DatabaseFile {
             device: found.dev(),
@@ -58,6 +69,7 @@ impl DatabaseFile {
             _pin: rustix::fs::open(&path, OFlags::PATH | OFlags::CLOEXEC, Mode::empty())
                 .map_err(|error| refuse(error.to_string()))?,
             folder,
+            proves: trust == Trust::Local,
             path,
         })
     }
@@ -73,6 +85,11 @@ impl DatabaseFile {
         if here { Ok(()) } else { Err(Error::StoreGone { place: self.place() }) }
     }
 
+    /// Whether that incarnation is proved dead.
+    pub(super) fn proves_dead(&self, incarnation: Incarnation) -> bool {
+        self.proves && Lock::died(&self.folder, incarnation)
+    }
+
     pub(super) async fn meta(
         &self,
         connection: &mut SqliteConnection,
@@ -80,7 +97,8 @@ impl DatabaseFile {
         create: bool,
     ) -> Result<Meta, Error> {
         if create {
-            let others = || Lock::others_live(&self.folder, me.incarnation);
+            // Where locks prove nothing, others may be alive unseen.
+            let others = || !self.proves || Lock::others_live(&self.folder, me.incarnation);
             let file = format!("{}:{}", self.device, self.inode);
             return schema::apply(connection, Some(file), others).await;
         }
@@ -125,5 +143,26 @@ pub(super) fn check_place(path: &Path, create: bool) -> Result<(), Error> {
             ))
         }
         _ => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use incumbent_protocol::identity::CandidateName;
+
+    use super::*;
+
+    #[test]
+    fn a_free_lock_proves_nothing_where_other_hosts_may_share_the_file() {
+        let place = tempfile::tempdir().expect("a folder");
+        let path = place.path().join("e.db");
+        std::fs::write(&path, "").expect("a file");
+        let mut file = DatabaseFile::find(&path, true).expect("found");
+        let name = CandidateName::new("ann").expect("a name");
+        let ann = CandidateId::new(name, Incarnation::from_random(1));
+        drop(Lock::take(&file.folder, &ann).expect("a lock"));
+        assert!(file.proves_dead(ann.incarnation), "this folder is local");
+        file.proves = false;
+        assert!(!file.proves_dead(ann.incarnation));
     }
 }

@@ -2,7 +2,8 @@
 //!
 //! Assumes: Linux, whose kernel names each kind by a number; elsewhere nothing is known.
 //! Promises: a file system that several hosts share is refused, because SQLite's log works within
-//! one host only, and so does the lock that proves a process dead.
+//! one host only, and so does the lock that proves a process dead. Where it cannot be seen whether
+//! others share it, no lock proves anything.
 
 use std::path::Path;
 
@@ -17,7 +18,7 @@ pub(super) enum Trust {
     Shared(&'static str),
 }
 
-const KINDS: [(u32, Trust); 16] = [
+const KINDS: [(u32, Trust); 21] = [
     (0x0000_6969, Trust::Shared("NFS")),
     (0x0000_517b, Trust::Shared("SMB")),
     (0xff53_4d42, Trust::Shared("CIFS")),
@@ -32,8 +33,15 @@ const KINDS: [(u32, Trust); 16] = [
     (0x7461_636f, Trust::Shared("OCFS2")),
     (0x4750_4653, Trust::Shared("GPFS")),
     (0x1983_0326, Trust::Shared("BeeGFS")),
+    (0x2003_0528, Trust::Shared("OrangeFS")),
+    (0xaad7_aaea, Trust::Shared("PanFS")),
+    // sshfs, GlusterFS, JuiceFS, virtiofs and many more.
     (0x6573_5546, Trust::Unclear("FUSE")),
     (0x0102_1997, Trust::Unclear("9P")),
+    // Folders of the host in a virtual machine: VirtualBox, VMware, Parallels.
+    (0x786f_4256, Trust::Unclear("vboxsf")),
+    (0xbacb_acbc, Trust::Unclear("vmhgfs")),
+    (0x7c7c_6673, Trust::Unclear("prl_fs")),
 ];
 
 /// What is known about the file system that this folder or file lies on.
@@ -78,6 +86,31 @@ mod tests {
             [(0x6969, true), (0xff53_4d42, true), (0x5846_5342, false), (0xef53, false)]
         {
             assert_eq!(matches!(of(magic), Trust::Shared(_)), shared, "{magic:x}");
+        }
+    }
+
+    #[test]
+    fn locks_are_believed_on_local_file_systems_only() {
+        let kinds = [
+            (0x6573_5546, Trust::Unclear("FUSE")),
+            (0x0102_1997, Trust::Unclear("9P")),
+            (0x786f_4256, Trust::Unclear("vboxsf")),
+            (0x6969, Trust::Shared("NFS")),
+            (0xef53, Trust::Local),
+            (0x5846_5342, Trust::Local),
+            (0x9123_683e, Trust::Local),
+            (0x794c_7630, Trust::Local),
+            (0x0102_1994, Trust::Local),
+        ];
+        for (magic, trust) in kinds {
+            assert_eq!(of(magic), trust, "{magic:x}");
+        }
+    }
+
+    #[test]
+    fn each_kind_is_listed_once() {
+        for (at, (kind, _)) in KINDS.iter().enumerate() {
+            assert!(KINDS[..at].iter().all(|(other, _)| other != kind), "{kind:x}");
         }
     }
 

@@ -38,6 +38,7 @@ pub(crate) async fn examine(path: &Path, timing: &Timing) -> Result<Checkup, Err
         trips: (None, None),
         busy: timing.timeout() / 2,
         version: String::new(),
+        proves: place::trust(path.parent().unwrap_or(&path)) == Trust::Local,
     };
     if exam.is_placed(&path) {
         let has_tables = exam.look_at(&path).await;
@@ -49,11 +50,11 @@ pub(crate) async fn examine(path: &Path, timing: &Timing) -> Result<Checkup, Err
     let read = clocks::read(async || Ok::<_, Error>(clock::wall())).await?;
     clocks::judge(&mut exam.findings, &read.0, read.1, timing);
     trips::judge(&mut exam.findings, exam.trips.0, exam.trips.1, timing);
-    let Exam { place, findings, trips, version, .. } = exam;
+    let Exam { place, findings, trips, version, proves, .. } = exam;
     let identity = Identity { product: "SQLite".to_owned(), version, place };
     let mut conditions = Conditions::default();
     conditions.lease.push("all candidates are on this host".to_owned());
-    Ok(Checkup::new(identity, findings, trips, timing, &conditions, true))
+    Ok(Checkup::new(identity, findings, trips, timing, &conditions, proves))
 }
 
 struct Exam {
@@ -62,6 +63,8 @@ struct Exam {
     trips: (Option<Trips>, Option<Trips>),
     busy: Duration,
     version: String,
+    /// Whether a free lock proves its process dead.
+    proves: bool,
 }
 
 impl Exam {
@@ -72,7 +75,10 @@ impl Exam {
             Trust::Local => self.findings.good("file system", "a local one"),
             Trust::Unclear(kind) => self.findings.warn(
                 "file system",
-                format!("{kind}: whether it is local and keeps locks cannot be seen from here"),
+                format!(
+                    "{kind}: whether other hosts share it cannot be seen from here, so that locks prove no process dead \
+                     and a crash is followed after a full lease"
+                ),
                 "use a local disk if in doubt, and never share it with another host",
             ),
             Trust::Shared(_) => {
@@ -94,9 +100,17 @@ impl Exam {
             self.findings.good("file", "not there yet: the first candidate makes it");
             return false;
         }
-        if let Err(error) = DatabaseFile::find(path, false) {
-            self.findings.refuse("file", error.to_string(), "use it under one name");
-            return false;
+        match DatabaseFile::find(path, false) {
+            Ok(file) => {
+                if let Err(error) = file.folder.check() {
+                    let advice = "no candidate starts until that is done";
+                    self.findings.refuse("lock folder", error.to_string(), advice);
+                }
+            }
+            Err(error) => {
+                self.findings.refuse("file", error.to_string(), "use it under one name");
+                return false;
+            }
         }
         if rustix::fs::access(path, Access::WRITE_OK).is_err() {
             let said = "it is read-only: nobody can be elected in it";
@@ -142,7 +156,9 @@ impl Exam {
         if let Err(error) = self.locks(bench).await {
             self.findings.untried("locks", &error.to_string());
         }
-        self.proof_of_death(bench);
+        if self.proves {
+            self.proof_of_death(bench);
+        }
         self.doorbell(bench).await;
         let busy = format!("a writer is waited for {:.1?} at most, half of the timeout", self.busy);
         self.findings.good("limits", busy);

@@ -17,9 +17,9 @@ use sqlx::{Connection, Row};
 
 use super::write::{micros, put};
 use super::{DURABLE, HURRIED, Store, trouble};
-use crate::bell;
 use crate::clock;
 use crate::error::Error;
+use crate::lock;
 use crate::store::arbiter::{Arbiter, Plan, Rolls, Roster, Snapshots, plans};
 use crate::store::office::{OrderRecord, TermRecord};
 use crate::store::round::Answer;
@@ -173,7 +173,7 @@ impl Arbiter for Store {
 
     fn ring(&mut self) {
         if let Some(folder) = self.folder() {
-            bell::ring(folder);
+            lock::ring(folder);
         }
     }
 }

@@ -18,7 +18,6 @@ use sqlx::sqlite::{SqliteConnection, SqliteRow};
 use super::{Store, trouble};
 use crate::clock;
 use crate::error::Error;
-use crate::lock::Lock;
 use crate::store::arbiter::{Snapshots, controls as controls_of, expiry, odd};
 
 const SELECT: &str = "
@@ -69,7 +68,7 @@ impl Store {
 
     pub(super) fn died(&self, incarnation: Incarnation) -> bool {
         incarnation != self.me.incarnation
-            && self.folder().is_some_and(|folder| Lock::died(folder, incarnation))
+            && self.file.as_ref().is_some_and(|file| file.proves_dead(incarnation))
     }
 }
 
