@@ -177,6 +177,20 @@ pub enum Error {
         /// Which term.
         term: u64,
     },
+    /// A fenced transaction was not begun or did not commit, because it cannot be told now whether the
+    /// leadership stands. *Standing:* kept. *Retry:* later; until then nothing was written.
+    #[error(
+        "nothing was written: whether term {term} of election {election:?} stands cannot be told now ({problem}); try again, \
+         and give up when the leadership is lost"
+    )]
+    Unconfirmed {
+        /// Which election.
+        election: String,
+        /// Which term.
+        term: u64,
+        /// Why.
+        problem: String,
+    },
     /// The answer to a COMMIT was lost. *Standing:* kept. *Retry:* after looking whether it took
     /// effect.
     #[error(
@@ -221,6 +235,7 @@ impl Error {
             | Error::ReadOnly(_)
             | Error::Conflict(_)
             | Error::Overtaken
+            | Error::Unconfirmed { .. }
             | Error::Timeout(_) => Retry::Later,
             _ => Retry::AfterChange,
         }

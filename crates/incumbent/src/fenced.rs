@@ -20,6 +20,14 @@ use self::kind::{Sealed, Unsealed};
 use crate::error::Error;
 use crate::leadership::Leadership;
 
+/// Why a term that the row shows does not count.
+const WENT_BACK: &str =
+    "the database was restored, replaced or promoted, and the leader has not renewed there since";
+
+/// What became of a transaction that SQLite ended by itself.
+const ENDED: &str = "SQLite ended the transaction before its COMMIT and nothing was written: a statement failed with \
+    ROLLBACK as its conflict resolution, or the disk is full, or the program sent a COMMIT or ROLLBACK of its own";
+
 /// A fenced transaction. Use it as the connection that it wraps (`&mut *fenced`), then
 /// [`commit`](Fenced::commit) it. Dropping it undoes it.
 ///
@@ -28,11 +36,13 @@ use crate::leadership::Leadership;
 /// Only what the database itself would undo with the transaction is fenced:
 ///
 /// - On MySQL and MariaDB, CREATE, ALTER, DROP, TRUNCATE and the like commit whatever came before
-///   them, at once and without the guard. So does a COMMIT that you send yourself, anywhere.
+///   them, at once and without the guard. So does a COMMIT that you send yourself, but on SQLite.
 /// - Tables without transactions (MyISAM, Aria) keep what was written to them.
 /// - Files, messages and other services need the [`token`](Leadership::token) and a
 ///   [`Fence`](crate::Fence).
 pub struct Fenced<'a, DB: Fencing> {
+    // Before `work`, which goes back to its pool when it is dropped: others may use it then.
+    watch: DB::Watch,
     work: Transaction<'static, DB>,
     election: &'a ElectionName,
     term: Term,
@@ -81,39 +91,57 @@ impl Leadership {
         pool: &Pool<DB>,
         begin: Option<&'static str>,
     ) -> Result<Fenced<'_, DB>, Error> {
+        self.is_sure()?;
         let (election, term) = (self.election(), self.term());
         let begun = DB::begin(pool, begin, election, term).await;
         let begun = begun.map_err(|error| strange::<DB>(error, election))?;
-        let work = begun.ok_or_else(|| over(election, term))?;
-        Ok(Fenced { work, election, term })
+        let (work, watch) = begun.ok_or_else(|| over(election, term))?;
+        Ok(Fenced { watch, work, election, term })
+    }
+
+    /// The row may stand though the leadership is over: nobody may have claimed the next one yet, and
+    /// a database that went back shows leaderships of the past.
+    fn is_sure(&self) -> Result<(), Error> {
+        if self.is_valid() {
+            return Ok(());
+        }
+        if self.reason().is_none() && self.valid_until_nanos() == 0 {
+            let problem = "this process cannot tell how much of its lease is left";
+            return Err(unconfirmed(self.election(), self.term(), problem));
+        }
+        Err(over(self.election(), self.term()))
     }
 }
 
 impl<DB: Fencing> Fenced<'_, DB> {
-    /// Commits, if the leadership still stands. [`Error::Fenced`] and [`Error::Conflict`] mean that
-    /// nothing was written; [`Error::InDoubt`] that the answer was lost.
+    /// Commits, if the leadership still stands. [`Error::Fenced`], [`Error::Unconfirmed`] and
+    /// [`Error::Conflict`] mean that nothing was written; [`Error::InDoubt`] that the answer was lost.
     pub async fn commit(mut self) -> Result<(), Error> {
-        match DB::seal(&mut self.work, self.election, self.term).await {
-            Err(unsealed) if DB::is_guard(&unsealed.error) => {
-                return Err(over(self.election, self.term));
-            }
-            // Whatever went wrong came after the COMMIT.
-            Err(Unsealed { done: 2.., .. }) => {}
-            Err(Unsealed { done, error }) => {
-                return Err(uncommitted::<DB>(error, self.election, done == 0));
-            }
-            // What is left of the transaction is empty.
-            Ok(Sealed::Committed) => drop(self.work.commit().await),
+        let (election, term) = (self.election, self.term);
+        match DB::seal(&mut self.work, &self.watch, election, term).await {
             Ok(Sealed::Guarded) => {
                 let committed = self.work.commit().await;
-                committed.map_err(|error| uncommitted::<DB>(error, self.election, false))?;
+                committed.map_err(|error| uncommitted::<DB>(error, election, false))
+            }
+            Ok(Sealed::Committed) => {
+                // What is left of the transaction is empty.
+                drop(self.work.commit().await);
+                Ok(())
+            }
+            Err(Unsealed::Over) => Err(over(election, term)),
+            Err(Unsealed::Unconfirmed) => Err(unconfirmed(election, term, WENT_BACK)),
+            Err(Unsealed::Ended) => Err(Error::Store(ENDED.to_owned())),
+            // Whatever went wrong came after the COMMIT.
+            Err(Unsealed::Failed { done: 2.., .. }) => Ok(()),
+            Err(Unsealed::Failed { done, error }) => {
+                Err(uncommitted::<DB>(error, election, done == 0))
             }
         }
-        Ok(())
     }
 
     /// Undoes it.
-    pub async fn rollback(self) -> Result<(), Error> {
+    pub async fn rollback(mut self) -> Result<(), Error> {
+        DB::unwind(&mut self.work, &self.watch).await;
         self.work.rollback().await.map_err(DB::trouble)
     }
 }
@@ -147,6 +175,11 @@ fn strange<DB: Fencing>(error: sqlx::Error, election: &ElectionName) -> Error {
         },
         other => other,
     }
+}
+
+fn unconfirmed(election: &ElectionName, term: Term, problem: &str) -> Error {
+    let problem = problem.to_owned();
+    Error::Unconfirmed { election: election.to_string(), term: term.get(), problem }
 }
 
 fn over(election: &ElectionName, term: Term) -> Error {

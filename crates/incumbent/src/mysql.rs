@@ -38,13 +38,8 @@ impl Dialect for My {
 
     const STEPS: &'static [Step] = &[
         Step { version: 1, statements: &[include_str!("mysql/tables.sql")] },
-        Step {
-            version: 2,
-            statements: &[
-                "DROP PROCEDURE IF EXISTS incumbent_guard",
-                include_str!("mysql/guard.sql"),
-            ],
-        },
+        // The guard came with it, which a later version made anew.
+        Step { version: 2, statements: &[] },
         Step {
             version: 3,
             statements: &[include_str!("mysql/protocol.sql"), include_str!("mysql/rounds.sql")],
@@ -52,6 +47,13 @@ impl Dialect for My {
         Step {
             version: 4,
             statements: &[include_str!("mysql/controls.sql"), include_str!("mysql/orders.sql")],
+        },
+        Step {
+            version: 5,
+            statements: &[
+                "DROP PROCEDURE IF EXISTS incumbent_guard",
+                include_str!("mysql/guard.sql"),
+            ],
         },
     ];
     const SHARE: &'static str = "LOCK IN SHARE MODE";

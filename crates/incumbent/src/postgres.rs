@@ -50,7 +50,9 @@ impl Dialect for Pg {
         Step { version: 2, statements: &[] },
         Step { version: 3, statements: &[include_str!("postgres/rounds.sql")] },
         Step { version: 4, statements: &[include_str!("postgres/orders.sql")] },
-        Step { version: 5, statements: &[include_str!("postgres/guard.sql")] },
+        // As did this one.
+        Step { version: 5, statements: &[] },
+        Step { version: 6, statements: &[include_str!("postgres/guard.sql")] },
     ];
     const SHARE: &'static str = "FOR SHARE";
     const NOW: &'static str = "(extract(epoch FROM clock_timestamp()) * 1000000)::bigint";

@@ -24,18 +24,34 @@ pub enum Sealed {
     Guarded,
 }
 
-/// A transaction that was not sealed.
+/// Why a transaction was not sealed.
 #[derive(Debug)]
-pub struct Unsealed {
-    /// How many statements of the last message the server had answered: the guard, the COMMIT.
-    pub(super) done: usize,
-    pub(super) error: sqlx::Error,
+pub enum Unsealed {
+    /// The guard says that the term is over.
+    Over,
+    /// The guard says that the database went back, and shows a term of the past.
+    Unconfirmed,
+    /// The database had ended the transaction already, and nothing of it was written.
+    Ended,
+    /// Something else failed.
+    Failed {
+        /// How many statements of the last message the server had answered: the guard, the COMMIT.
+        done: usize,
+        /// What.
+        error: sqlx::Error,
+    },
 }
 
+/// A transaction, and what watches it.
+type Begun<DB> = (Transaction<'static, DB>, <DB as inner::Inner>::Watch);
+
 pub(super) mod inner {
-    use super::{ElectionName, Error, Future, Pool, Sealed, Term, Transaction, Unsealed};
+    use super::{Begun, ElectionName, Error, Future, Pool, Sealed, Term, Unsealed};
 
     pub trait Inner: sqlx::Database {
+        /// What notices that a transaction ends before its time.
+        type Watch: std::fmt::Debug + Send + Sync;
+
         /// Begins, with the user's own BEGIN if there is one; nothing if the term is over. That is
         /// only to fail early: what counts is the guard at the end.
         fn begin(
@@ -43,7 +59,7 @@ pub(super) mod inner {
             begin: Option<&'static str>,
             election: &ElectionName,
             term: Term,
-        ) -> impl Future<Output = sqlx::Result<Option<Transaction<'static, Self>>>> + Send;
+        ) -> impl Future<Output = sqlx::Result<Option<Begun<Self>>>> + Send;
 
         /// Whether the term stands at this moment.
         fn stands(
@@ -55,18 +71,24 @@ pub(super) mod inner {
         /// Makes sure that it still stands when the transaction commits.
         fn seal(
             work: &mut Self::Connection,
+            watch: &Self::Watch,
             election: &ElectionName,
             term: Term,
         ) -> impl Future<Output = Result<Sealed, Unsealed>> + Send;
+
+        /// Makes a transaction that ended before its time fit to be rolled back.
+        fn unwind(
+            _work: &mut Self::Connection,
+            _watch: &Self::Watch,
+        ) -> impl Future<Output = ()> + Send {
+            std::future::ready(())
+        }
 
         /// Whether the server ended the session with this, whatever it had done before.
         fn is_farewell(error: &sqlx::Error) -> bool;
 
         /// Whether a COMMIT that failed with this surely undid everything.
         fn is_undone(error: &sqlx::Error) -> bool;
-
-        /// Whether this error is the guard's word that the term is over.
-        fn is_guard(error: &sqlx::Error) -> bool;
 
         /// What any other error means.
         fn trouble(error: sqlx::Error) -> Error;
@@ -80,8 +102,12 @@ fn standing(election: &ElectionName, term: Term) -> sqlx::AssertSqlSafe<String> 
     ))
 }
 
-/// Sends text as it stands, prepared nowhere, and counts the answers.
-async fn tell<DB: Database>(connection: &mut DB::Connection, sql: String) -> Result<(), Unsealed>
+/// Sends text as it stands, prepared nowhere, and counts the answers. `word` tells what the guard said.
+async fn tell<DB: Database>(
+    connection: &mut DB::Connection,
+    sql: String,
+    word: impl Fn(&sqlx::Error) -> Option<Unsealed>,
+) -> Result<(), Unsealed>
 where
     for<'c> &'c mut DB::Connection: Executor<'c, Database = DB>,
 {
@@ -90,7 +116,9 @@ where
     loop {
         match std::future::poll_fn(|context| answers.as_mut().poll_next(context)).await {
             Some(Ok(answer)) => done += usize::from(answer.is_left()),
-            Some(Err(error)) => return Err(Unsealed { done, error }),
+            Some(Err(error)) => {
+                return Err(word(&error).unwrap_or(Unsealed::Failed { done, error }));
+            }
             None => return Ok(()),
         }
     }
@@ -98,28 +126,78 @@ where
 
 #[cfg(feature = "sqlite")]
 mod sqlite {
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicBool, Ordering};
+
     use super::{
-        ElectionName, Error, Executor, Fencing, Pool, Sealed, Term, Transaction, Unsealed, inner,
+        Begun, ElectionName, Error, Executor, Fencing, Pool, Sealed, Term, Unsealed, inner,
         standing,
     };
-    use sqlx::Sqlite;
+    use sqlx::{Sqlite, SqliteConnection};
 
     impl Fencing for Sqlite {}
 
+    /// SQLite ends some transactions by itself, and then every statement commits by itself. While this
+    /// lives, its connection commits nothing but what was sealed.
+    #[derive(Debug, Default)]
+    pub struct Watch(Arc<Seen>);
+
+    #[derive(Debug, Default)]
+    struct Seen {
+        /// A commit is allowed.
+        open: AtomicBool,
+        /// The transaction was rolled back.
+        ended: AtomicBool,
+    }
+
+    impl Watch {
+        /// Replaces the hooks that the connection may have had.
+        async fn over(work: &mut SqliteConnection) -> sqlx::Result<Watch> {
+            let watch = Watch::default();
+            let mut handle = work.lock_handle().await?;
+            let seen = Arc::clone(&watch.0);
+            handle.set_commit_hook(move || seen.open.load(Ordering::SeqCst));
+            let seen = Arc::clone(&watch.0);
+            handle.set_rollback_hook(move || seen.ended.store(true, Ordering::SeqCst));
+            Ok(watch)
+        }
+
+        fn ended(&self) -> bool {
+            self.0.ended.load(Ordering::SeqCst)
+        }
+
+        fn open(&self) {
+            self.0.open.store(true, Ordering::SeqCst);
+        }
+    }
+
+    impl Drop for Watch {
+        /// The connection goes back to its pool.
+        fn drop(&mut self) {
+            self.open();
+        }
+    }
+
     impl inner::Inner for Sqlite {
+        type Watch = Watch;
+
         /// The write lock of the whole file keeps everyone else away from the beginning.
         async fn begin(
             pool: &Pool<Sqlite>,
             begin: Option<&'static str>,
             election: &ElectionName,
             term: Term,
-        ) -> sqlx::Result<Option<Transaction<'static, Sqlite>>> {
+        ) -> sqlx::Result<Option<Begun<Sqlite>>> {
             let mut work = pool.begin_with(begin.unwrap_or("BEGIN IMMEDIATE")).await?;
-            Ok(Self::stands(&mut work, election, term).await?.then_some(work))
+            if !Self::stands(&mut work, election, term).await? {
+                return Ok(None);
+            }
+            let watch = Watch::over(&mut work).await?;
+            Ok(Some((work, watch)))
         }
 
         async fn stands(
-            work: &mut sqlx::SqliteConnection,
+            work: &mut SqliteConnection,
             election: &ElectionName,
             term: Term,
         ) -> sqlx::Result<bool> {
@@ -127,14 +205,31 @@ mod sqlite {
         }
 
         async fn seal(
-            work: &mut sqlx::SqliteConnection,
+            work: &mut SqliteConnection,
+            watch: &Watch,
             election: &ElectionName,
             term: Term,
         ) -> Result<Sealed, Unsealed> {
-            match Self::stands(work, election, term).await {
-                Ok(true) => Ok(Sealed::Guarded),
-                Ok(false) => Err(Unsealed { done: 0, error: sqlx::Error::RowNotFound }),
-                Err(error) => Err(Unsealed { done: 0, error }),
+            let failed = |error| Unsealed::Failed { done: 0, error };
+            if watch.ended() {
+                Self::unwind(work, watch).await;
+                return Err(Unsealed::Ended);
+            }
+            if !Self::stands(work, election, term).await.map_err(failed)? {
+                return Err(Unsealed::Over);
+            }
+            if !crate::sqlite::is_confirmed(work, election).await.map_err(failed)? {
+                return Err(Unsealed::Unconfirmed);
+            }
+            watch.open();
+            Ok(Sealed::Guarded)
+        }
+
+        /// The driver counts on a transaction being open, and would begin no other.
+        async fn unwind(work: &mut SqliteConnection, watch: &Watch) {
+            if watch.ended() {
+                // Fails if the program has begun one of its own, which will do as well.
+                let _ = work.execute(sqlx::raw_sql("BEGIN")).await;
             }
         }
 
@@ -142,13 +237,9 @@ mod sqlite {
             false
         }
 
-        /// What SQLite did not commit, it did not.
-        fn is_undone(_error: &sqlx::Error) -> bool {
-            true
-        }
-
-        fn is_guard(error: &sqlx::Error) -> bool {
-            matches!(error, sqlx::Error::RowNotFound)
+        /// What SQLite did not commit, it did not; but a disk that failed may have it all the same.
+        fn is_undone(error: &sqlx::Error) -> bool {
+            !crate::sqlite::is_disk_trouble(error)
         }
 
         fn trouble(error: sqlx::Error) -> Error {
@@ -160,7 +251,7 @@ mod sqlite {
 #[cfg(feature = "postgres")]
 mod postgres {
     use super::{
-        ElectionName, Error, Executor, Fencing, Pool, Sealed, Term, Transaction, Unsealed, inner,
+        Begun, ElectionName, Error, Executor, Fencing, Pool, Sealed, Term, Unsealed, inner,
         standing, tell,
     };
     use crate::server::dialect::Dialect;
@@ -169,14 +260,16 @@ mod postgres {
     impl Fencing for Postgres {}
 
     impl inner::Inner for Postgres {
+        type Watch = ();
+
         async fn begin(
             pool: &Pool<Postgres>,
             begin: Option<&'static str>,
             election: &ElectionName,
             term: Term,
-        ) -> sqlx::Result<Option<Transaction<'static, Postgres>>> {
+        ) -> sqlx::Result<Option<Begun<Postgres>>> {
             let mut work = pool.begin_with(begin.unwrap_or("BEGIN")).await?;
-            Ok(Self::stands(&mut work, election, term).await?.then_some(work))
+            Ok(Self::stands(&mut work, election, term).await?.then_some((work, ())))
         }
 
         async fn stands(
@@ -189,12 +282,13 @@ mod postgres {
 
         async fn seal(
             work: &mut sqlx::PgConnection,
+            _watch: &(),
             election: &ElectionName,
             term: Term,
         ) -> Result<Sealed, Unsealed> {
             // The driver counts on a transaction being open, so an empty one is left behind.
             let sql = format!("SELECT incumbent_guard('{election}', {term}); COMMIT; BEGIN");
-            tell::<Postgres>(work, sql).await.map(|()| Sealed::Committed)
+            tell::<Postgres>(work, sql, word).await.map(|()| Sealed::Committed)
         }
 
         fn is_farewell(error: &sqlx::Error) -> bool {
@@ -207,13 +301,16 @@ mod postgres {
             code.is_some_and(|code| says_undone(&code))
         }
 
-        fn is_guard(error: &sqlx::Error) -> bool {
-            let code = error.as_database_error().and_then(sqlx::error::DatabaseError::code);
-            code.is_some_and(|code| code == "IN001")
-        }
-
         fn trouble(error: sqlx::Error) -> Error {
             crate::postgres::Pg::trouble(error)
+        }
+    }
+
+    fn word(error: &sqlx::Error) -> Option<Unsealed> {
+        match &*error.as_database_error()?.code()? {
+            "IN001" => Some(Unsealed::Over),
+            "IN002" => Some(Unsealed::Unconfirmed),
+            _ => None,
         }
     }
 
@@ -238,8 +335,7 @@ mod postgres {
 #[cfg(feature = "mysql")]
 mod mysql {
     use super::{
-        ElectionName, Error, Fencing, Pool, Sealed, Term, Transaction, Unsealed, inner, standing,
-        tell,
+        Begun, ElectionName, Error, Fencing, Pool, Sealed, Term, Unsealed, inner, standing, tell,
     };
     use crate::server::dialect::Dialect;
     use sqlx::MySql;
@@ -247,6 +343,8 @@ mod mysql {
     impl Fencing for MySql {}
 
     impl inner::Inner for MySql {
+        type Watch = ();
+
         /// Looks before it begins: in a SERIALIZABLE transaction of MySQL every read locks what it
         /// reads, and would keep a successor away for as long as the work takes.
         async fn begin(
@@ -254,13 +352,14 @@ mod mysql {
             begin: Option<&'static str>,
             election: &ElectionName,
             term: Term,
-        ) -> sqlx::Result<Option<Transaction<'static, MySql>>> {
+        ) -> sqlx::Result<Option<Begun<MySql>>> {
             let mut connection = pool.acquire().await?;
             if !Self::stands(&mut connection, election, term).await? {
                 return Ok(None);
             }
             drop(connection);
-            pool.begin_with(begin.unwrap_or("START TRANSACTION")).await.map(Some)
+            let work = pool.begin_with(begin.unwrap_or("START TRANSACTION")).await?;
+            Ok(Some((work, ())))
         }
 
         async fn stands(
@@ -276,11 +375,12 @@ mod mysql {
 
         async fn seal(
             work: &mut sqlx::MySqlConnection,
+            _watch: &(),
             election: &ElectionName,
             term: Term,
         ) -> Result<Sealed, Unsealed> {
             let sql = format!("CALL incumbent_guard('{election}', {term}); COMMIT");
-            tell::<MySql>(work, sql).await.map(|()| Sealed::Committed)
+            tell::<MySql>(work, sql, word).await.map(|()| Sealed::Committed)
         }
 
         fn is_farewell(error: &sqlx::Error) -> bool {
@@ -292,14 +392,19 @@ mod mysql {
             number(error) == Some(1213)
         }
 
-        fn is_guard(error: &sqlx::Error) -> bool {
-            error
-                .as_database_error()
-                .is_some_and(|error| error.message().starts_with("incumbent: term"))
-        }
-
         fn trouble(error: sqlx::Error) -> Error {
             crate::mysql::My::trouble(error)
+        }
+    }
+
+    fn word(error: &sqlx::Error) -> Option<Unsealed> {
+        let said = error.as_database_error()?.message();
+        if said.starts_with("incumbent: term") {
+            Some(Unsealed::Over)
+        } else if said.starts_with("incumbent: unconfirmed") {
+            Some(Unsealed::Unconfirmed)
+        } else {
+            None
         }
     }
 

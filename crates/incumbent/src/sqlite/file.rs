@@ -99,7 +99,7 @@ impl DatabaseFile {
         if create {
             // Where locks prove nothing, others may be alive unseen.
             let others = || !self.proves || Lock::others_live(&self.folder, me.incarnation);
-            let file = format!("{}:{}", self.device, self.inode);
+            let file = named(self.device, self.inode);
             return schema::apply(connection, Some(file), others).await;
         }
         let meta = schema::read(connection).await?;
@@ -110,6 +110,15 @@ impl DatabaseFile {
         }
         Ok(meta)
     }
+}
+
+/// Which file it is, in the words by which a database remembers its own.
+pub(super) fn identity(path: &Path) -> Option<String> {
+    std::fs::metadata(path).ok().map(|found| named(found.dev(), found.ino()))
+}
+
+fn named(device: u64, inode: u64) -> String {
+    format!("{device}:{inode}")
 }
 
 /// Says in words what SQLite's own "unable to open database file" leaves out.

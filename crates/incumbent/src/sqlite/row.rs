@@ -4,6 +4,7 @@
 //! Promises: a row that no version of this program wrote is an error, not a guess.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 use std::time::Duration;
 
 use incumbent_protocol::controls::Controls;
@@ -26,6 +27,30 @@ const SELECT: &str = "
     FROM incumbent_election AS e JOIN incumbent_beat AS b ON b.name = e.name
     WHERE ?1 IS NULL OR e.name IN (SELECT value FROM json_each(?1))
     ORDER BY e.name";
+
+const LINEAGE: &str = "
+    SELECT (SELECT file FROM pragma_database_list WHERE name = 'main'),
+           (SELECT value FROM incumbent_meta WHERE key = 'file'),
+           (SELECT CAST(value AS INTEGER) FROM incumbent_meta WHERE key = 'replaced_us'),
+           (SELECT beaten_us FROM incumbent_beat WHERE name = ?1)";
+
+/// Whether what the row says counts: the file is the one that was last contended in, and if it took the
+/// place of another under running candidates, a leader has renewed since.
+pub(crate) async fn is_confirmed(
+    connection: &mut SqliteConnection,
+    election: &ElectionName,
+) -> sqlx::Result<bool> {
+    let row = sqlx::query(LINEAGE).bind(election.as_str()).fetch_one(connection).await?;
+    let path: Option<String> = row.try_get(0)?;
+    // A database in memory has no file, and cannot be replaced.
+    if let Some(path) = path.filter(|path| !path.is_empty())
+        && row.try_get::<Option<String>, _>(1)? != super::file::identity(Path::new(&path))
+    {
+        return Ok(false);
+    }
+    let (replaced, beaten): (Option<i64>, Option<i64>) = (row.try_get(2)?, row.try_get(3)?);
+    Ok(replaced.is_none_or(|replaced| beaten.is_some_and(|beaten| beaten > replaced)))
+}
 
 impl Store {
     /// Reads the named elections, or all of them, in one statement.

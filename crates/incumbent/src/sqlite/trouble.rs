@@ -32,6 +32,11 @@ pub(super) fn is_locked(error: &sqlx::Error) -> bool {
     matches!(code(error), Some(5 | 6))
 }
 
+/// Whether the disk failed (10, input or output): what was being written may be there all the same.
+pub(crate) fn is_disk_trouble(error: &sqlx::Error) -> bool {
+    code(error) == Some(10)
+}
+
 /// SQLite's primary result code.
 fn code(error: &sqlx::Error) -> Option<i64> {
     let code = error.as_database_error()?.code()?.parse::<i64>().ok()?;

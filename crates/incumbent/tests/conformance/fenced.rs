@@ -118,23 +118,29 @@ pub(crate) async fn work_begun_before_a_takeover_is_not_committed_after_it(groun
     close_all([two]).await;
 }
 
-pub(crate) async fn nothing_begins_under_a_leadership_that_was_let_go(ground: &Ground) {
+pub(crate) async fn nothing_begins_under_a_leadership_that_was_lost(ground: &Ground) {
     let one = ground.candidate("one", LONG).await;
     let leadership = lead(&one).await;
-    let decree = one.backend().demote(BILLING, None, "ann", None);
-    decree.await.expect("demoted");
-    soon("the loss", leadership.lost()).await;
-    // Nobody else can lead yet, so that what was begun may be finished.
     with_pool!(&ground.users, pool => {
-        let mut work = leadership.transaction(pool).await.expect("begins");
-        send!("INSERT INTO ledger VALUES (1, 'last')", &mut *work).expect("inserts");
-        work.commit().await.expect("commits");
-        one.backend().clone().close().await;
-        // The lease is over only when somebody or its holder says so; here an operator's hand does.
-        ground.users.run("UPDATE incumbent_election SET state = 'released'").await;
-        let late = leadership.transaction(pool).await.map(drop).expect_err("the term is over");
+        // In SQLite a transaction that is open holds up the order.
+        let begun = if ground.kind.is_file() {
+            None
+        } else {
+            let mut work = leadership.transaction(pool).await.expect("begins");
+            send!("INSERT INTO ledger VALUES (1, 'last')", &mut *work).expect("inserts");
+            Some(work)
+        };
+        let decree = one.backend().demote(BILLING, None, "ann", None);
+        decree.await.expect("demoted");
+        soon("the loss", leadership.lost()).await;
+        // Nobody else can lead yet, so that what was begun may be finished.
+        if let Some(work) = begun {
+            work.commit().await.expect("commits");
+        }
+        let late = leadership.transaction(pool).await.map(drop).expect_err("it was lost");
         assert!(matches!(late, Error::Fenced { .. }), "{late}");
     });
+    close_all([one]).await;
 }
 
 /// Whoever would lead next waits for a transaction whose guard has spoken.

@@ -87,7 +87,7 @@ macro_rules! everywhere {
             fenced::work_commits_under_its_leadership,
             fenced::a_part_of_the_work_can_be_undone,
             fenced::work_begun_before_a_takeover_is_not_committed_after_it,
-            fenced::nothing_begins_under_a_leadership_that_was_let_go,
+            fenced::nothing_begins_under_a_leadership_that_was_lost,
             fenced::a_successor_waits_for_a_commit_in_flight,
             fenced::a_pool_of_another_database_is_refused,
         }

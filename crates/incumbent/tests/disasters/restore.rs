@@ -9,16 +9,19 @@ use tokio::process::Command;
 
 use crate::judge::Memory;
 use crate::server::Server;
-use crate::support::{LEASE, run, soon};
+use crate::support::{LEASE, run, soon, until};
 use crate::troupe::{BILLING, ELECTIONS, Troupe};
 
 /// What the tools of a server do.
 pub(crate) trait Backup: Server {
+    const IS_POSTGRES: bool;
     fn save(&self, file: &Path) -> Command;
     fn restore(&self, file: &Path) -> Command;
 }
 
 impl Backup for Postgres {
+    const IS_POSTGRES: bool = true;
+
     fn save(&self, file: &Path) -> Command {
         let mut command = Command::new("pg_dump");
         command.args(["--clean", "--if-exists", "--dbname", &self.superuser_url(), "--file"]);
@@ -35,6 +38,8 @@ impl Backup for Postgres {
 }
 
 impl Backup for MariaDb {
+    const IS_POSTGRES: bool = false;
+
     fn save(&self, file: &Path) -> Command {
         let mut command = tool(self, "mariadb-dump");
         // The candidates go on meanwhile: whatever they write into a table that was just made anew is
@@ -119,6 +124,83 @@ async fn restored_to_a_shorter_lease<S: Backup>() {
     let (_newcomer, after) = lead(&server.url(), LEASE * 8).await;
     assert!(!before.is_valid(), "two lead");
     assert!(after.term() > before.term(), "a token came back");
+}
+
+/// The guard as a program in any language calls it.
+async fn guarded<S: Backup>(server: &S, token: u64) -> Result<(), String> {
+    let pool = S::pool(&server.url());
+    let mut connection = pool.acquire().await.map_err(|error| error.to_string())?;
+    let call = if S::IS_POSTGRES { "SELECT" } else { "CALL" };
+    let sql = format!("BEGIN; {call} incumbent_guard('{BILLING}', {token}); COMMIT");
+    let said = S::tell(&mut connection, sql).await;
+    connection.close_on_drop();
+    said.map_err(|error| error.to_string())
+}
+
+/// The backup shows a leadership of the past as if it still stood.
+async fn restored_to_a_past_leader<S: Backup>() {
+    let server = S::begin().await;
+    Schema::of(&server.url()).expect("a URL").apply().await.expect("the tables are made");
+    let (_past, first) = lead(&server.url(), LEASE).await;
+    let past = first.token().get();
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("backup.sql");
+    run(server.save(&file)).await;
+    soon("the end of a term", first.resign()).await.expect("it lets go");
+    let (_present, second) = lead(&server.url(), LEASE).await;
+    let present = second.token().get();
+    guarded(&server, present).await.expect("it leads");
+    guarded(&server, past).await.expect_err("it is over");
+    // MariaDB knows to the second when a table was made, which tells a restored one from the one before.
+    tokio::time::sleep(LEASE).await;
+    run(server.restore(&file)).await;
+    guarded(&server, past).await.expect_err("a leader of the past wrote");
+    guarded(&server, present).await.expect_err("its term is lost");
+    soon("the loss", second.lost()).await;
+    let (_newcomer, third) = lead(&server.url(), LEASE).await;
+    guarded(&server, past).await.expect_err("it is over");
+    guarded(&server, third.token().get()).await.expect("it leads");
+}
+
+/// The backup shows the leadership that still stands.
+async fn restored_under_a_leader<S: Backup>() {
+    let server = S::begin().await;
+    Schema::of(&server.url()).expect("a URL").apply().await.expect("the tables are made");
+    let (_backend, leadership) = lead(&server.url(), LEASE * 30).await;
+    // Whoever waits looks at every beat, and notices.
+    let (config, url) = (Config::new().lease(LEASE * 30).single_writer(), server.url());
+    let other = Backend::open_with(&url, &config).await.expect("it opens");
+    let election = other.election(BILLING).await.expect("the election opens");
+    let waiting = tokio::spawn(async move { election.campaign().await.map(drop) });
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("backup.sql");
+    run(server.save(&file)).await;
+    tokio::time::sleep(LEASE).await;
+    run(server.restore(&file)).await;
+    let token = leadership.token().get();
+    until("the leader writes again", async || guarded(&server, token).await.is_ok()).await;
+    assert!(leadership.is_valid());
+    waiting.abort();
+}
+
+#[tokio::test]
+async fn a_past_leader_does_not_write_to_a_restored_postgres() {
+    restored_to_a_past_leader::<Postgres>().await;
+}
+
+#[tokio::test]
+async fn a_past_leader_does_not_write_to_a_restored_mariadb() {
+    restored_to_a_past_leader::<MariaDb>().await;
+}
+
+#[tokio::test]
+async fn a_leader_whose_term_is_in_the_backup_of_postgres_writes_again_after_a_renewal() {
+    restored_under_a_leader::<Postgres>().await;
+}
+
+#[tokio::test]
+async fn a_leader_whose_term_is_in_the_backup_of_mariadb_writes_again_after_a_renewal() {
+    restored_under_a_leader::<MariaDb>().await;
 }
 
 async fn lead(url: &str, lease: std::time::Duration) -> (Backend, Leadership) {

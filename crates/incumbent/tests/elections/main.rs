@@ -10,6 +10,7 @@ mod database_expiry;
 mod death;
 mod disaster;
 mod explain;
+mod fenced;
 mod handover;
 mod history;
 mod input;
