@@ -17,9 +17,12 @@ use crate::time::StoreTime;
 /// Most candidates that can be barred from one election at a time.
 pub const BARS_MAX: usize = 256;
 
+/// Who seems to have paused an election in which orders cannot be read.
+const UNREADABLE: &str = "(unreadable)";
+
 /// Everything that operators have in force in one election.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(default)]
+#[serde(default, deny_unknown_fields)]
 pub struct Controls {
     /// No new term begins.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -34,6 +37,7 @@ pub struct Controls {
 
 /// Who ordered something, when and why.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Mandate {
     /// When, by the store's clock.
     pub at: StoreTime,
@@ -55,6 +59,7 @@ impl fmt::Display for Mandate {
 
 /// A candidate that may not win.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Bar {
     /// Which.
     pub name: CandidateName,
@@ -74,6 +79,7 @@ impl Bar {
 
 /// A leader is asked to end its work, and then to let go for somebody.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Transfer {
     /// For whom.
     pub to: CandidateName,
@@ -93,6 +99,23 @@ impl Transfer {
 }
 
 impl Controls {
+    /// What counts where the orders that are in force cannot be read: they may forbid a term, so none
+    /// begins. Whoever leads goes on.
+    pub fn unreadable(problem: impl fmt::Display) -> Controls {
+        let reason = format!(
+            "what operators ordered cannot be read: {problem}; upgrade this program, or forget those orders with \
+             `incumbent resume`"
+        );
+        let by =
+            Mandate { at: StoreTime::default(), actor: UNREADABLE.into(), reason: Some(reason) };
+        Controls { paused: Some(Box::new(by)), ..Controls::default() }
+    }
+
+    /// Whether it stands for orders that cannot be read.
+    pub fn is_unreadable(&self) -> bool {
+        self.paused.as_ref().is_some_and(|by| by.actor == UNREADABLE)
+    }
+
     /// Whether nothing is in force.
     pub fn is_empty(&self) -> bool {
         *self == Controls::default()
@@ -161,6 +184,26 @@ mod tests {
     fn nobody_wins_while_paused() {
         let controls = Controls { paused: Some(Box::default()), ..Controls::default() };
         assert!(matches!(controls.permit(&name("ann"), at(1)), Err(Refusal::Paused { .. })));
+    }
+
+    #[test]
+    fn nobody_wins_where_orders_cannot_be_read() {
+        let controls = Controls::unreadable("unknown field `quorum`");
+        let refused = controls.permit(&name("ann"), at(1)).expect_err("it may be forbidden");
+        assert!(refused.to_string().contains("unknown field `quorum`"), "{refused}");
+        assert!(refused.to_string().contains("incumbent resume"), "{refused}");
+        assert!(controls.is_unreadable() && !Controls::default().is_unreadable());
+    }
+
+    #[test]
+    fn a_field_that_is_not_known_is_not_left_out() {
+        for text in [
+            r#"{"quorum":3}"#,
+            r#"{"paused":{"at":1,"actor":"ann","until":7}}"#,
+            r#"{"bars":[{"name":"ann","by":{"at":1,"actor":"bob"},"zone":"eu"}]}"#,
+        ] {
+            assert!(serde_json::from_str::<Controls>(text).is_err(), "{text}");
+        }
     }
 
     #[test]

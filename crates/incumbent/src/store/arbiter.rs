@@ -186,21 +186,51 @@ pub(crate) fn odd(what: &str) -> Error {
     Error::Store(format!("a row has an odd {what}; was it edited by hand?"))
 }
 
-/// Reads what operators have in force. What cannot be read is not in force: nothing safe depends on
-/// it, and an odd word must not keep a leader from renewing. The next order writes it anew.
+/// The version of the text in which orders that are in force are kept.
+const CONTROLS: u64 = 1;
+
+/// Where the text says its version.
+const VERSION: &str = "version";
+
+/// Reads what operators have in force. What cannot be read may forbid a term, so that none begins; it
+/// keeps no leader from renewing.
 pub(crate) fn controls(text: Option<&str>) -> Controls {
+    static NOTED: AtomicBool = AtomicBool::new(false);
     let Some(text) = text else {
         return Controls::default();
     };
-    serde_json::from_str(text).unwrap_or_else(|error| {
-        note_odd("what operators have in force", &error);
-        Controls::default()
+    read_controls(text).unwrap_or_else(|problem| {
+        if !NOTED.swap(true, Ordering::Relaxed) {
+            tracing::warn!(
+                %problem,
+                "what operators ordered cannot be read, so that no term begins: upgrade this program, or forget those \
+                 orders with `incumbent resume`"
+            );
+        }
+        Controls::unreadable(problem)
     })
+}
+
+fn read_controls(text: &str) -> Result<Controls, String> {
+    let mut value: serde_json::Value = serde_json::from_str(text).map_err(|it| it.to_string())?;
+    // The first texts had no version.
+    let fields = value.as_object_mut().ok_or("they are no object")?;
+    if let Some(version) =
+        fields.remove(VERSION).filter(|version| version.as_u64() != Some(CONTROLS))
+    {
+        return Err(format!("they have version {version}, and this program knows {CONTROLS}"));
+    }
+    serde_json::from_value(value).map_err(|it| it.to_string())
 }
 
 /// The text for it; nothing if nothing is in force.
 pub(crate) fn controls_text(controls: &Controls) -> Option<String> {
-    if controls.is_empty() { None } else { serde_json::to_string(controls).ok() }
+    if controls.is_empty() {
+        return None;
+    }
+    let mut value = serde_json::to_value(controls).ok()?;
+    value.as_object_mut()?.insert(VERSION.to_owned(), CONTROLS.into());
+    Some(value.to_string())
 }
 
 /// Reads by what an election is held: a roster, or what the word for its expiry says.
@@ -226,4 +256,38 @@ pub(crate) const fn words(expiry: Expiry) -> (&'static str, &'static str) {
 pub(crate) fn misfit(election: &ElectionName) -> Error {
     let problem = format!("the rows of election {election} do not fit together; were they edited?");
     Error::Corrupt { place: String::new(), problem }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use incumbent_protocol::controls::Mandate;
+
+    #[test]
+    fn what_operators_ordered_is_read_back_and_has_a_version() {
+        let paused = Controls { paused: Some(Box::new(Mandate::default())), ..Controls::default() };
+        let text = controls_text(&paused).expect("something is in force");
+        assert!(text.contains("\"version\":1"), "{text}");
+        assert_eq!(controls(Some(&text)), paused);
+        assert_eq!(
+            controls(Some(r#"{"paused":{"at":0,"actor":""}}"#)),
+            paused,
+            "without a version"
+        );
+        assert_eq!(controls_text(&Controls::default()), None);
+        assert_eq!(controls(None), Controls::default());
+    }
+
+    #[test]
+    fn what_cannot_be_read_lets_no_term_begin() {
+        let name = CandidateName::new("ann").expect("a name");
+        for text in
+            ["", "null", "[]", "{\"version\":2}", "{\"version\":\"1\"}", "{\"quorum\":3}", "paused"]
+        {
+            let found = controls(Some(text));
+            assert!(found.is_unreadable(), "{text:?}");
+            let refused = found.permit(&name, StoreTime::default()).expect_err("none begins");
+            assert!(refused.to_string().contains("upgrade this program"), "{refused}");
+        }
+    }
 }

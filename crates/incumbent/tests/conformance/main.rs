@@ -69,7 +69,7 @@ macro_rules! everywhere {
             handover::whoever_is_demoted_with_a_hold_off_does_not_win_for_that_long,
             policy::a_leader_that_stops_is_followed_by_whoever_is_preferred,
             policy::a_transfer_goes_to_whom_it_names_however_little_preferred,
-            policy::what_cannot_be_read_of_orders_and_of_the_roll_stops_nobody,
+            policy::what_cannot_be_read_of_orders_stops_successors_and_of_the_roll_nobody,
             policy::whoever_leads_stays_unless_preemption_is_asked_for,
             policy::a_rolling_restart_of_five_hands_over_once_if_the_leader_goes_first,
             policy::a_rolling_restart_of_five_hands_over_once_if_the_leader_goes_third,
@@ -358,7 +358,7 @@ mod galera_rounds {
 ///
 /// Left out of `everywhere!`:
 /// - `fenced::*`, `schema::*`, `trouble::*`: peers hold no tables, of the user or of ours.
-/// - `policy::what_cannot_be_read_of_orders_and_of_the_roll_stops_nobody`: it writes to tables. What a
+/// - `policy::what_cannot_be_read_of_orders_stops_successors_and_of_the_roll_nobody`: it writes to tables. What a
 ///   voter keeps is written by members of the cluster only.
 ///
 /// After a crash the highest number is picked, whoever is preferred; the scenarios of `policy` are about

@@ -7,8 +7,8 @@ use incumbent::{Change, Config, Election, Order};
 
 use crate::ground::Ground;
 use crate::support::{
-    BILLING, Campaign, LONG, SHORT, change, close_all, contend, lead, resign, seen, soon, until,
-    won,
+    BILLING, Campaign, LONG, SHORT, change, close_all, contend, for_a_while, lead, resign, seen,
+    soon, until, won,
 };
 
 /// A lease in which a candidate can be started anew.
@@ -73,7 +73,9 @@ pub(crate) async fn a_transfer_goes_to_whom_it_names_however_little_preferred(gr
     close_all([one, high, low]).await;
 }
 
-pub(crate) async fn what_cannot_be_read_of_orders_and_of_the_roll_stops_nobody(ground: &Ground) {
+pub(crate) async fn what_cannot_be_read_of_orders_stops_successors_and_of_the_roll_nobody(
+    ground: &Ground,
+) {
     let one = with(ground, "one", |c| c).await;
     let first = lead(&one).await;
     ground.users.run("UPDATE incumbent_election SET controls = 'oops'").await;
@@ -85,10 +87,16 @@ pub(crate) async fn what_cannot_be_read_of_orders_and_of_the_roll_stops_nobody(g
     ).await;
     soon("a renewal", first.extended()).await;
     assert!(first.is_valid());
-    one.backend().order(BILLING, Order::Pause, None, "ann", None).await.expect("paused");
-    one.backend().order(BILLING, Order::Resume, None, "ann", None).await.expect("resumed");
+    // They may forbid a term, so that none begins before somebody says what holds.
+    one.backend().order(BILLING, Order::Pause, None, "ann", None).await.expect_err("unread");
+    let cordon = Order::Cordon { name: one.backend().candidate().name.clone() };
+    one.backend().order(BILLING, cordon, None, "ann", None).await.expect_err("unread");
     resign(first).await;
-    drop(lead(&one).await);
+    let waits = contend(&one);
+    for_a_while().await;
+    assert!(!waits.is_finished(), "it leads, whatever was ordered");
+    one.backend().order(BILLING, Order::Resume, None, "ann", None).await.expect("forgotten");
+    drop(won(waits).await);
     close_all([one]).await;
 }
 

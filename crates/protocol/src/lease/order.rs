@@ -224,6 +224,10 @@ impl Order {
             }
             Order::Resume if controls.paused.is_none() => return Err(OrderError::NotPaused),
             Order::Resume => controls.paused = None,
+            // Would be all that is left of what cannot be read.
+            Order::Cordon { .. } | Order::Uncordon { .. } if controls.is_unreadable() => {
+                return Err(OrderError::Paused);
+            }
             Order::Cordon { name } => {
                 case.is_known(name)?;
                 let for_good = |bar: &Bar| bar.name == *name && bar.until.is_none();
