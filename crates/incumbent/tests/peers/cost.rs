@@ -79,7 +79,8 @@ async fn whether_one_leads_is_asked_of_nobody() {
     for _ in 0..1_000_000 {
         assert!(leadership.is_valid());
     }
-    assert_eq!(one.statements().await.expect("counted"), before);
+    // It goes on renewing and saying who it is meanwhile.
+    assert!(one.statements().await.expect("counted") - before < 1_000);
     drop(leadership);
     close_all(vec![one]).await;
 }
