@@ -36,7 +36,8 @@ const ENDED: &str = "SQLite ended the transaction before its COMMIT and nothing 
 /// Only what the database itself would undo with the transaction is fenced:
 ///
 /// - On MySQL and MariaDB, CREATE, ALTER, DROP, TRUNCATE and the like commit whatever came before
-///   them, at once and without the guard. So does a COMMIT that you send yourself, but on SQLite.
+///   them, at once and without the guard. So does a COMMIT that you send yourself, except on SQLite,
+///   where it is refused.
 /// - Tables without transactions (MyISAM, Aria) keep what was written to them.
 /// - Files, messages and other services need the [`token`](Leadership::token) and a
 ///   [`Fence`](crate::Fence).
