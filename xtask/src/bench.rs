@@ -43,6 +43,11 @@ const BENCHMARKS: &[Step] = &[
         &["bench", "--package", "incumbent", "--all-features", "--bench", "many_servers"],
     ),
     Step::cargo(
+        "many_failover",
+        "how long until all elections of a killed process are led again",
+        &["bench", "--package", "incumbent", "--all-features", "--bench", "many_failover"],
+    ),
+    Step::cargo(
         "rounds_flat",
         "what a round costs a follower and a leader, with rosters from small to large",
         &["bench", "--package", "incumbent", "--all-features", "--bench", "rounds_flat"],

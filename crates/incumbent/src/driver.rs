@@ -2,8 +2,8 @@
 //!
 //! Assumes: it is polled; a runtime that is blocked delays losses being *told*, though never
 //! [`is_valid`] becoming false.
-//! Promises: at most one round is under way; while it is, time still passes for every election; all
-//! elections that are due go into the same round.
+//! Promises: at most one round is under way; while it is, time still passes for every election;
+//! elections that are due go into the same round, as many as fit, renewals before all others.
 //!
 //! [`is_valid`]: crate::Leadership::is_valid
 
@@ -14,15 +14,17 @@ pub(crate) mod handover;
 #[cfg_attr(not(feature = "peers"), path = "driver/nobody.rs")]
 mod nominated;
 mod obedience;
+mod queue;
 mod roller;
 mod seat;
+mod seats;
 mod work;
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 use std::time::Duration;
 
-use incumbent_protocol::candidacy::{Effect, Input, Ticket};
-use incumbent_protocol::identity::{CandidateId, ElectionName};
+use incumbent_protocol::candidacy::{Effect, Input};
+use incumbent_protocol::identity::CandidateId;
 use incumbent_protocol::rates::Rates;
 use incumbent_protocol::time::Time;
 use tokio::sync::{mpsc, oneshot};
@@ -30,8 +32,10 @@ use tokio::sync::{mpsc, oneshot};
 use self::answers::Trouble;
 pub(crate) use self::command::{Command, Errand};
 use self::nominated::Nominations;
+use self::queue::Queue;
 use self::roller::Roller;
 use self::seat::{Seat, Surroundings};
+use self::seats::Seats;
 use self::work::{Running, finish, run_errand, run_roll, run_round};
 use crate::bell::{Bell, Ring};
 use crate::clock::{self, JumpDetector};
@@ -43,8 +47,12 @@ use crate::reporter;
 use crate::store::Store;
 use crate::store::round::Ask;
 
-/// Longest that closing waits for work to end and for the store to be told.
+/// Longest that closing waits for work to end and for the store to be told, unless terms are let go of
+/// all the while.
 const CLOSE_MAX: Duration = Duration::from_secs(2);
+
+/// Reads take no more than one part in so many of the time because of a clock that rings.
+const READ_SHARE: u32 = 5;
 
 /// Clocks that move apart by more than this between two looks did not just drift.
 const JUMP_TOLERANCE: Duration = Duration::from_millis(250);
@@ -57,10 +65,10 @@ pub(crate) struct Driver {
     default_timeout: Duration,
     commands: mpsc::UnboundedReceiver<Command>,
     handles: mpsc::WeakUnboundedSender<Command>,
-    seats: BTreeMap<ElectionName, Seat>,
+    seats: Seats,
     idle: Option<Store>,
     running: Option<Running>,
-    due: Vec<(Ticket, Ask)>,
+    queue: Queue,
     errands: VecDeque<Errand>,
     roller: Roller,
     /// Why this process is not well enough to lead, if it is not.
@@ -68,6 +76,9 @@ pub(crate) struct Driver {
     monitor: Option<Monitor>,
     lock: SharedLock,
     bell: Bell,
+    /// A ring that nobody heeded yet.
+    unheard: Option<Ring>,
+    polls: Polls,
     /// Where it is for peers to say who bids: how they say so.
     nominations: Option<Nominations>,
     jumps: JumpDetector,
@@ -96,13 +107,15 @@ impl Driver {
             default_timeout,
             commands,
             handles: handle.downgrade(),
-            seats: BTreeMap::new(),
+            seats: Seats::default(),
             lock: store.shared_lock(),
             bell,
+            unheard: None,
+            polls: Polls { last: Time::ZERO, spent: Duration::ZERO },
             nominations: nominated::of(&mut store),
             idle: Some(store),
             running: None,
-            due: Vec::new(),
+            queue: Queue::new(),
             errands: VecDeque::new(),
             roller: Roller::new(),
             unfit: None,
@@ -145,7 +158,7 @@ impl Driver {
             {
                 lock.leave();
             }
-            self.seats.clear();
+            self.seats = Seats::default();
             self.history = None;
             if let Some(mut store) = self.idle.take() {
                 let farewell = self.roller.farewell();
@@ -171,10 +184,15 @@ impl Driver {
         while let Ok(command) = self.commands.try_recv() {
             self.obey(Some(command));
         }
+        if self.queue.is_empty()
+            && let Some(ring) = self.unheard.take()
+        {
+            self.heed(ring);
+        }
         let now = clock::now();
         let mut around =
             Surroundings { driver: &self.handles, lock: &self.lock, history: &mut self.history };
-        for seat in self.seats.values_mut() {
+        self.seats.attend(now, |seat| {
             if seat.wake_at().is_some_and(|at| at <= now) {
                 seat.handle(now, Input::Wake);
             }
@@ -192,9 +210,9 @@ impl Driver {
             }
             while let Some(Effect::Ask { ticket, request }) = seat.effect() {
                 let election = seat.election.clone();
-                self.due.push((ticket, Ask { election, request }));
+                self.queue.push(ticket, Ask { election, request, promising: false });
             }
-        }
+        });
         if let Some(history) = &mut self.history {
             history.flush();
         }
@@ -214,15 +232,15 @@ impl Driver {
     fn begin(&mut self) {
         let (now, seats) = (clock::now(), self.seats.values());
         let roll = self.roller.wake_at(seats).is_some_and(|at| at <= now);
-        if self.due.is_empty() && self.errands.is_empty() && !roll {
+        if self.queue.is_empty() && self.errands.is_empty() && !roll {
             return;
         }
         let Some(store) = self.idle.take() else {
             return;
         };
         // Renewals and resignations go first; those who only look take turns with people.
-        let presses = |(_, ask): &(Ticket, Ask)| ask.presses();
-        let people = self.due.is_empty() || (self.looked && !self.due.iter().any(presses));
+        let presses = self.queue.presses();
+        let people = self.queue.is_empty() || (self.looked && !presses);
         if people && let Some(errand) = self.errands.pop_front() {
             // An errand must not keep the election with the shortest lease waiting.
             let limits = self.seats.values().map(Seat::timeout);
@@ -235,7 +253,7 @@ impl Driver {
         // Whoever contends can be named in an order, so the others are told of it first.
         let unlisted = self.seats.values().any(Seat::is_unlisted);
         let turn = people || self.looked || unlisted;
-        let may_roll = roll && turn && !self.due.iter().any(presses);
+        let may_roll = roll && turn && !presses;
         if may_roll && let Some(call) = self.roller.call(now, self.seats.values()) {
             self.looked = false;
             let limits = self.seats.values().map(Seat::timeout);
@@ -243,22 +261,34 @@ impl Driver {
             self.running = Some(Box::pin(run_roll(store, call, limit)));
             return;
         }
-        if self.due.is_empty() {
+        let Some(chunk) = self.queue.take() else {
             self.idle = Some(store);
             return;
-        }
+        };
         self.looked = true;
-        let asks = std::mem::take(&mut self.due);
         // A round that is given up costs the connection: nobody does so without need.
-        let urgent = asks.iter().any(presses) || self.seats.values().any(Seat::leads);
-        let seats = asks.iter().filter_map(|(_, ask)| self.seats.get(&ask.election));
+        let urgent = presses || self.seats.lead();
+        let seats = chunk.asks.iter().filter_map(|(_, ask)| self.seats.get(&ask.election));
         let limits = seats.map(|seat| if urgent { seat.timeout() } else { seat.patience() });
         let limit = limits.min().unwrap_or(self.default_timeout);
-        self.running = Some(Box::pin(run_round(store, asks, limit)));
+        self.running = Some(Box::pin(run_round(store, chunk, limit)));
+    }
+
+    /// Every transaction rings, also this process's own: a ring that comes while elections wait for
+    /// their turn is heard after them. Else each of many chunks would make all elections look anew.
+    fn rung(&mut self, ring: Ring) {
+        if ring == Ring::Perhaps && !self.polls.may_look(clock::now()) {
+            return;
+        }
+        if self.queue.is_empty() {
+            self.heed(ring);
+        } else if self.unheard != Some(Ring::Changed) {
+            self.unheard = Some(ring);
+        }
     }
 
     /// A leader need not look sooner for a mere perhaps.
-    fn rung(&mut self, ring: Ring) {
+    fn heed(&mut self, ring: Ring) {
         let now = clock::now();
         let every = self.seats.values().filter(|seat| seat.takes_part()).map(Seat::roll_every);
         if let (Ring::Changed, Some(every)) = (ring, every.min()) {
@@ -285,7 +315,7 @@ impl Driver {
         let Some((until, _)) = &self.closing else {
             return false;
         };
-        let quiet = self.running.is_none() && self.errands.is_empty() && self.due.is_empty();
+        let quiet = self.running.is_none() && self.errands.is_empty() && self.queue.is_empty();
         let let_go = self.seats.values().all(|seat| seat.has_let_go() && seat.has_left());
         (quiet && let_go) || clock::now() >= *until
     }
@@ -295,7 +325,27 @@ impl Driver {
         // Nothing can be begun before what is under way has ended.
         let free = self.running.is_none();
         let roll = self.roller.wake_at(self.seats.values()).filter(|_| free);
-        self.seats.values().filter_map(Seat::wake_at).chain(closing).chain(roll).min()
+        self.seats.wake_at().into_iter().chain(closing).chain(roll).min()
+    }
+}
+
+/// What looks cost that nothing but a clock asked for.
+#[derive(Debug)]
+struct Polls {
+    last: Time,
+    /// How long reads took since then.
+    spent: Duration,
+}
+
+impl Polls {
+    /// Whether the next look may come now: where many elections are read each time, looks must not
+    /// keep the store busy all the time.
+    fn may_look(&mut self, now: Time) -> bool {
+        let may = now.since(self.last) >= self.spent * READ_SHARE;
+        if may {
+            *self = Polls { last: now, spent: Duration::ZERO };
+        }
+        may
     }
 }
 

@@ -164,9 +164,13 @@ impl Store {
         }
     }
 
-    /// Does what all elections ask.
-    pub(crate) async fn round(&mut self, asks: &[Ask]) -> (Vec<Answer>, Option<Error>) {
-        each!(self, store => round::round(store, asks).await)
+    /// Does what these elections ask, writing to no more of them than `writes`.
+    pub(crate) async fn round(
+        &mut self,
+        asks: &[Ask],
+        writes: usize,
+    ) -> (Vec<Option<Answer>>, Option<Error>) {
+        each!(self, store => round::round(store, asks, writes).await)
     }
 
     /// Shows the named election, or all of them.

@@ -8,6 +8,7 @@ use incumbent_protocol::candidacy::Input;
 use incumbent_protocol::time::HeardAt;
 use tracing::{info, warn};
 
+use super::queue::Kind;
 use super::roller::{Call, News};
 use super::seat::Seat;
 use super::work::{Finished, Heard};
@@ -37,7 +38,21 @@ impl Driver {
         let heard_at = HeardAt::after_answer(clock::now());
         self.look_at_clocks();
         self.report(round.error.as_ref(), round.waits);
+        let well = round.error.is_none();
+        self.queue.came_back(round.kind, well);
+        if well && round.kind == Kind::Read {
+            self.polls.spent += heard_at.time().since(round.asked_at.time());
+        }
+        if let (true, Kind::Write, Some((until, _))) = (well, round.kind, &mut self.closing) {
+            // As long as terms are let go of, there is a point in waiting for the others.
+            *until = (*until).max(clock::now() + self.default_timeout);
+        }
+        let mut left = Vec::new();
         for ((ticket, ask), outcome) in round.asks.into_iter().zip(round.answers) {
+            let Some(outcome) = outcome else {
+                left.push((ticket, ask));
+                continue;
+            };
             let Some(seat) = self.seats.get_mut(&ask.election) else {
                 continue;
             };
@@ -45,6 +60,7 @@ impl Driver {
             seat.report.answered(asked_at, heard_at, &outcome, round.waits);
             seat.handle(clock::now(), Input::Answer { ticket, asked_at, heard_at, outcome });
         }
+        self.queue.put_back(left);
     }
 
     /// Tells every seat what the roll showed of its election.

@@ -25,7 +25,7 @@ impl Driver {
         };
         match command {
             Command::Enter { election, contest, done } => {
-                let _ = done.send(self.enter(election, &contest, now));
+                let _ = done.send(self.enter(&election, &contest, now));
             }
             Command::Rank { election, done } => {
                 self.seat(&election, |seat| drop(done.send(seat.rank(now))));
@@ -68,16 +68,19 @@ impl Driver {
             Command::Resign { election, term, done } => {
                 self.seat(&election, |seat| seat.resign(now, term, done));
             }
-            // The next turn counts anew.
-            Command::Recount => {}
+            // Each counts anew when it is attended to.
+            Command::Recount => drop(self.seats.values_mut()),
         }
     }
 
-    fn enter(&mut self, election: ElectionName, contest: &Contest, now: Time) -> Result<(), Error> {
-        let seat = self
-            .seats
-            .entry(election.clone())
-            .or_insert_with(|| Seat::new(election, self.me.clone(), contest.clone(), now));
+    fn enter(
+        &mut self,
+        election: &ElectionName,
+        contest: &Contest,
+        now: Time,
+    ) -> Result<(), Error> {
+        let make = || Seat::new(election.clone(), self.me.clone(), contest.clone(), now);
+        let seat = self.seats.enter(election, make);
         if let Some(nominations) = &self.nominations {
             seat.awaits_nomination(now, nominations);
         }

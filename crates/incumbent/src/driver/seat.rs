@@ -42,6 +42,9 @@ mod draining;
 mod notices;
 mod roll;
 
+/// How often what is wanted may change while a seat settles.
+const WISHES: u32 = 4;
+
 /// What a seat needs of its driver while it settles.
 pub(super) struct Surroundings<'a> {
     pub(super) driver: &'a mpsc::WeakUnboundedSender<Command>,
@@ -229,8 +232,12 @@ impl Seat {
     pub(super) fn settle(&mut self, now: Time, around: &mut Surroundings<'_>) {
         self.note(around);
         self.tell_obstacle();
-        let wish = self.wish();
-        if wish != self.candidacy.wish() {
+        // What it has to say about one wish may change the next.
+        for _ in 0..WISHES {
+            let wish = self.wish();
+            if wish == self.candidacy.wish() {
+                break;
+            }
             self.candidacy.handle(now, Input::Wish(wish));
             self.note(around);
         }

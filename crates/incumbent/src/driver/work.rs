@@ -15,6 +15,7 @@ use incumbent_protocol::time::{AskedAt, HeardAt};
 use tracing::{Instrument, debug_span};
 
 use super::command::Errand;
+use super::queue::{Chunk, Kind};
 use super::roller::Call;
 use crate::clock;
 use crate::error::Error;
@@ -42,9 +43,11 @@ pub(super) struct Heard {
 }
 
 pub(super) struct Round {
+    pub(super) kind: Kind,
     pub(super) asked_at: AskedAt,
     pub(super) asks: Vec<(Ticket, Ask)>,
-    pub(super) answers: Vec<Answer>,
+    /// Nothing for what was not carried out yet.
+    pub(super) answers: Vec<Option<Answer>>,
     pub(super) error: Option<Error>,
     /// Whether there was no store yet when it began.
     pub(super) waits: bool,
@@ -52,20 +55,19 @@ pub(super) struct Round {
 
 pub(super) type Running = Pin<Box<dyn Future<Output = Finished> + Send>>;
 
-pub(super) async fn run_round(
-    mut store: Store,
-    asks: Vec<(Ticket, Ask)>,
-    limit: Duration,
-) -> Finished {
+pub(super) async fn run_round(mut store: Store, chunk: Chunk, limit: Duration) -> Finished {
+    let Chunk { kind, asks, writes } = chunk;
     let bare: Vec<Ask> = asks.iter().map(|(_, ask)| ask.clone()).collect();
     let waits = super::nominated::waits(&store);
     let asked_at = AskedAt::before_sending(clock::now());
     let span = debug_span!(parent: None, "round", elections = bare.len());
-    let result = tokio::time::timeout(limit, store.round(&bare)).instrument(span).await;
+    let result = tokio::time::timeout(limit, store.round(&bare, writes)).instrument(span).await;
     // A round that was given up may still take effect: nothing is known of it.
-    let (answers, error) = result
-        .unwrap_or_else(|_| (vec![Outcome::Unknown; bare.len()], Some(Error::Timeout(limit))));
-    Finished { store, round: Some(Round { asked_at, asks, answers, error, waits }), rolled: None }
+    let (answers, error) = result.unwrap_or_else(|_| {
+        (vec![Some(Outcome::Unknown); bare.len()], Some(Error::Timeout(limit)))
+    });
+    let round = Round { kind, asked_at, asks, answers, error, waits };
+    Finished { store, round: Some(round), rolled: None }
 }
 
 pub(super) async fn run_errand(mut store: Store, errand: Errand, limit: Duration) -> Finished {

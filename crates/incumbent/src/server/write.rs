@@ -205,3 +205,66 @@ fn name_or_null(name: Option<&CandidateName>) -> String {
 pub(super) fn text_or_null<D: Dialect>(text: Option<&str>) -> String {
     text.map_or_else(|| "NULL".to_owned(), D::text)
 }
+
+#[cfg(all(test, feature = "postgres", feature = "mysql"))]
+mod tests {
+    use incumbent_protocol::identity::{CandidateId, Incarnation, NAME_MAX};
+    use incumbent_protocol::lease::request::{Holding, Opening};
+    use incumbent_protocol::rules::Timing;
+    use incumbent_protocol::term::{Recorded, Term};
+
+    use super::*;
+    use crate::mysql::My;
+    use crate::postgres::Pg;
+    use crate::server::dialect::Limits;
+    use crate::server::row;
+    use crate::store::round::{RENEWALS, WRITES};
+
+    /// The least that any server takes as one message.
+    const PACKET: usize = 1 << 20;
+
+    fn me() -> CandidateId {
+        let name = CandidateName::new("n".repeat(NAME_MAX)).expect("a name");
+        CandidateId::new(name, Incarnation::from_random(u128::MAX))
+    }
+
+    fn longest() -> ElectionName {
+        ElectionName::new("e".repeat(NAME_MAX)).expect("a name")
+    }
+
+    fn fits<D: Dialect>() {
+        let (election, me) = (longest(), me());
+        let term = |below| Term::recorded(u64::MAX / 4 - below).expect("a term");
+        let claim = Claim {
+            expected: Some((term(1), u64::MAX / 4)),
+            candidate: me.clone(),
+            rules: *Timing::of_lease(std::time::Duration::from_hours(1)).expect("one").rules(),
+            term: term(0),
+            opening: Opening::Expired,
+            since: StoreTime::from_micros(u64::MAX / 4),
+        };
+        let plan = || Plan::Claim { election: election.clone(), claim: Box::new(claim.clone()) };
+        let plans: Vec<Plan> = (0..WRITES).map(|_| plan()).collect();
+        let claims = Script::of::<D>(&plans).sql().len();
+        assert!(claims < PACKET, "{claims} bytes of claims");
+
+        let names = [&election; RENEWALS];
+        let read = row::lock(&names).len() + row::select::<D>(Some(&names)).len();
+        let queue = D::queue(&names).map_or(0, |queue| queue.len());
+        assert!(read + queue < PACKET, "{read} bytes to read, {queue} to wait in line");
+
+        // No two of them have the same term.
+        let below = 0..u64::try_from(RENEWALS).expect("a number");
+        let held: Vec<Holding> =
+            below.map(|below| Holding { candidate: me.clone(), term: term(below) }).collect();
+        let held: Vec<_> = held.iter().map(|holding| (&election, holding)).collect();
+        let renew = D::renew(&held, &me.incarnation.to_string(), Limits::generous()).len();
+        assert!(renew < PACKET, "{renew} bytes of renewals");
+    }
+
+    #[test]
+    fn no_message_of_a_round_comes_near_the_longest_that_a_server_takes() {
+        fits::<My>();
+        fits::<Pg>();
+    }
+}

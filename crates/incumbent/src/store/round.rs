@@ -4,7 +4,8 @@
 //! takes too long.
 //! Promises: all renewals are one statement; reads take no lock; whatever is written is decided
 //! inside a transaction; an answer is `Unknown` unless the store said yes or no. A transaction that
-//! the store itself undid is tried again.
+//! the store itself undid is tried again. A transaction writes to a bounded number of elections;
+//! bids beyond that are not carried out, and have no answer yet.
 
 use incumbent_protocol::identity::ElectionName;
 use incumbent_protocol::lease::request::{Denied, Done, Refusal, Request};
@@ -18,11 +19,19 @@ use crate::error::Error;
 /// What became of one request.
 pub(crate) type Answer = Outcome<Done, Denied>;
 
+/// How many elections one transaction writes to at most.
+pub(crate) const WRITES: usize = 100;
+
+/// How many elections one statement renews or reads at most.
+pub(crate) const RENEWALS: usize = 2_000;
+
 /// One request of one election.
 #[derive(Clone, Debug)]
 pub(crate) struct Ask {
     pub(crate) election: ElectionName,
     pub(crate) request: Request,
+    /// Whether a read showed already that this bid may win.
+    pub(crate) promising: bool,
 }
 
 impl Ask {
@@ -39,13 +48,18 @@ impl Ask {
 /// How often something is tried while the store undoes it.
 pub(super) const TRIES: u32 = 3;
 
-/// Does what all elections ask. The answers come in the order of the asks; an error, if any, says
-/// why some are unknown.
-pub(crate) async fn round<A: Arbiter>(store: &mut A, asks: &[Ask]) -> (Vec<Answer>, Option<Error>) {
-    let mut answers = vec![Outcome::Unknown; asks.len()];
+/// Does what these elections ask. The answers come in the order of the asks; an error, if any, says
+/// why some are unknown. Of the bids that a read finds promising at most `writes` are carried out;
+/// the others have no answer, and are to be asked again.
+pub(crate) async fn round<A: Arbiter>(
+    store: &mut A,
+    asks: &[Ask],
+    writes: usize,
+) -> (Vec<Option<Answer>>, Option<Error>) {
+    let mut answers = vec![Some(Outcome::Unknown); asks.len()];
     let mut result = Ok(());
     for _ in 0..TRIES {
-        result = steps(store, asks, &mut answers).await;
+        result = steps(store, asks, writes, &mut answers).await;
         // Undone is as good as never sent: whatever has no answer yet may be asked anew.
         if !matches!(result, Err(Error::Conflict(_))) {
             break;
@@ -55,7 +69,7 @@ pub(crate) async fn round<A: Arbiter>(store: &mut A, asks: &[Ask]) -> (Vec<Answe
         // There is no store that could still say yes to what is held on it.
         for (ask, answer) in asks.iter().zip(&mut answers) {
             if ask.presses() {
-                *answer = over();
+                *answer = Some(over());
             }
         }
     }
@@ -65,13 +79,14 @@ pub(crate) async fn round<A: Arbiter>(store: &mut A, asks: &[Ask]) -> (Vec<Answe
 async fn steps<A: Arbiter>(
     store: &mut A,
     asks: &[Ask],
-    answers: &mut [Answer],
+    most: usize,
+    answers: &mut [Option<Answer>],
 ) -> Result<(), Error> {
     if asks.iter().any(|ask| matches!(ask.request, Request::Bid(_) | Request::Round(_))) {
         store.before_bidding()?;
     }
     renew(store, asks, answers).await?;
-    let writes = read(store, asks, answers).await?;
+    let writes = read(store, asks, most, answers).await?;
     if !writes.is_empty() {
         write(store, asks, &writes, answers).await?;
         store.ring();
@@ -84,7 +99,7 @@ async fn steps<A: Arbiter>(
 async fn beat<A: Arbiter>(
     store: &mut A,
     asks: &[Ask],
-    answers: &mut [Answer],
+    answers: &mut [Option<Answer>],
 ) -> Result<(), Error> {
     let mut rounds = Vec::new();
     let mut places = Vec::new();
@@ -105,7 +120,7 @@ async fn beat<A: Arbiter>(
     let mut done = Vec::with_capacity(rounds.len());
     let result = store.beats(&rounds, &mut done).await;
     for (at, answer) in places.into_iter().zip(done) {
-        answers[at] = answer;
+        answers[at] = Some(answer);
     }
     result
 }
@@ -114,14 +129,14 @@ async fn beat<A: Arbiter>(
 async fn stand<A: Arbiter>(
     store: &mut A,
     asks: &[Ask],
-    answers: &mut [Answer],
+    answers: &mut [Option<Answer>],
 ) -> Result<(), Error> {
     for (at, ask) in open(asks, answers) {
         if let Request::Round(round) = &ask.request {
             let answer = store.round(&ask.election, round).await?;
             let changed = matches!(&answer, Outcome::Committed(Done::Rounded(report))
                 if matches!(report.end, End::Claimed(..) | End::Resigned));
-            answers[at] = answer;
+            answers[at] = Some(answer);
             if changed {
                 store.ring();
             }
@@ -131,16 +146,18 @@ async fn stand<A: Arbiter>(
 }
 
 /// The asks that have no answer yet.
-fn open<'a>(asks: &'a [Ask], answers: &[Answer]) -> Vec<(usize, &'a Ask)> {
+fn open<'a>(asks: &'a [Ask], answers: &[Option<Answer>]) -> Vec<(usize, &'a Ask)> {
     let open = asks.iter().enumerate().zip(answers);
-    open.filter(|(_, answer)| matches!(answer, Outcome::Unknown)).map(|(ask, _)| ask).collect()
+    open.filter(|(_, answer)| matches!(answer, Some(Outcome::Unknown)))
+        .map(|(ask, _)| ask)
+        .collect()
 }
 
 /// Prolongs every held term.
 async fn renew<A: Arbiter>(
     store: &mut A,
     asks: &[Ask],
-    answers: &mut [Answer],
+    answers: &mut [Option<Answer>],
 ) -> Result<(), Error> {
     let mut held = Vec::new();
     let mut places = Vec::new();
@@ -157,22 +174,30 @@ async fn renew<A: Arbiter>(
     renewed.sort_unstable();
     for (at, (election, _)) in places.into_iter().zip(held) {
         let stands = renewed.binary_search_by(|name| name.as_str().cmp(election.as_str()));
-        answers[at] = if stands.is_ok() { Outcome::Committed(Done::Renewed) } else { over() };
+        let renewed = Outcome::Committed(Done::Renewed);
+        answers[at] = Some(if stands.is_ok() { renewed } else { over() });
     }
     Ok(())
 }
 
-/// Answers looks and hopeless bids from a plain read; tells which asks need a write.
+/// Answers looks and hopeless bids from a plain read; tells which asks are to be written. Bids beyond
+/// `most` of them are left without an answer.
 async fn read<A: Arbiter>(
     store: &mut A,
     asks: &[Ask],
-    answers: &mut [Answer],
+    most: usize,
+    answers: &mut [Option<Answer>],
 ) -> Result<Vec<usize>, Error> {
     let open = open(asks, answers);
-    let resigns =
-        |(at, ask): &(usize, &Ask)| matches!(ask.request, Request::Resign(_)).then_some(*at);
-    let mut writes: Vec<usize> = open.iter().filter_map(resigns).collect();
-    let looks = |ask: &Ask| matches!(ask.request, Request::Look | Request::Bid(_));
+    let unread = |ask: &Ask| match ask.request {
+        Request::Resign(_) => true,
+        Request::Bid(_) => ask.promising,
+        _ => false,
+    };
+    let written = open.iter().filter(|(_, ask)| unread(ask));
+    let mut writes: Vec<usize> = written.map(|(at, _)| *at).collect();
+    let looks =
+        |ask: &Ask| matches!(ask.request, Request::Look | Request::Bid(_)) && !ask.promising;
     let names: Vec<_> =
         open.iter().filter(|(_, ask)| looks(ask)).map(|(_, ask)| &ask.election).collect();
     if names.is_empty() {
@@ -183,10 +208,11 @@ async fn read<A: Arbiter>(
         let snapshot = snapshots.take(&ask.election);
         match &ask.request {
             Request::Bid(bid) => match bid.decide(&snapshot) {
-                Ok(_) => writes.push(at),
-                Err(refusal) => answers[at] = denied(refusal, snapshot),
+                Ok(_) if writes.len() < most => writes.push(at),
+                Ok(_) => answers[at] = None,
+                Err(refusal) => answers[at] = Some(denied(refusal, snapshot)),
             },
-            _ => answers[at] = Outcome::Committed(Done::Looked(snapshot)),
+            _ => answers[at] = Some(Outcome::Committed(Done::Looked(snapshot))),
         }
     }
     Ok(writes)
@@ -197,13 +223,13 @@ async fn write<A: Arbiter>(
     store: &mut A,
     asks: &[Ask],
     writes: &[usize],
-    answers: &mut [Answer],
+    answers: &mut [Option<Answer>],
 ) -> Result<(), Error> {
     let asked: Vec<_> = writes.iter().map(|&at| &asks[at]).collect();
     let names: Vec<_> = asked.iter().map(|ask| &ask.election).collect();
     let decided = store.write(&names, |snapshots| Ok(decide(&asked, snapshots))).await?;
     for (&at, answer) in writes.iter().zip(decided) {
-        answers[at] = answer;
+        answers[at] = Some(answer);
     }
     Ok(())
 }

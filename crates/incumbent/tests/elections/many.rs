@@ -10,9 +10,9 @@ use crate::support::{Place, config, lead, soon, until};
 
 const ELECTIONS: usize = 1_000;
 
-async fn lead_all(backend: &Backend) -> Vec<Leadership> {
+async fn lead_all(backend: &Backend, elections: usize) -> Vec<Leadership> {
     let mut campaigns = tokio::task::JoinSet::new();
-    for number in 0..ELECTIONS {
+    for number in 0..elections {
         let name = format!("shard-{number}");
         let election = backend.election(&name).await.expect("opens");
         campaigns.spawn(async move { lead(&election).await });
@@ -37,8 +37,10 @@ async fn a_thousand_elections_cost_one_statement_a_beat() {
     // slow day.
     let lease = Duration::from_mins(1);
     let config = config("one", lease).beat(Duration::from_millis(300)).timeout(lease / 3);
+    // The roll is called once a lease; here not while beats are counted.
+    let config = config.roll_every(Duration::from_mins(30));
     let backend = place.open(&config).await;
-    let led = lead_all(&backend).await;
+    let led = lead_all(&backend, ELECTIONS).await;
     let mut store = place.connect().await;
     // Every claim rings the doorbell, which brings renewals forward: let that pass.
     tokio::time::sleep(Duration::from_secs(1)).await;
@@ -65,6 +67,24 @@ async fn a_thousand_elections_cost_one_statement_a_beat() {
     let other = place.open(&config).await;
     let statuses = other.statuses().await.expect("a look");
     assert!(statuses.iter().all(|s| s.sight.word() == "vacant"));
+}
+
+/// One transaction for all of them may take longer than the store may take, and would be given up as
+/// a whole, again and again.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn claims_of_many_elections_are_written_in_parts() {
+    let place = Place::new();
+    let lease = Duration::from_mins(1);
+    let config = config("one", lease).beat(lease / 8).timeout(lease / 9);
+    let backend = place.open(&config.roll_every(Duration::from_mins(30))).await;
+    let led = lead_all(&backend, ELECTIONS).await;
+    assert!(led.iter().all(Leadership::is_valid));
+    let mut store = place.connect().await;
+    // What one transaction claims begins at one instant.
+    let largest = "SELECT count(*) FROM incumbent_term GROUP BY began_us ORDER BY 1 DESC LIMIT 1";
+    let row = sqlx::query(largest).fetch_one(&mut store).await.expect("a row");
+    let largest: i64 = row.get(0);
+    assert!((50..=100).contains(&largest), "{largest} claims in one transaction");
 }
 
 #[tokio::test]

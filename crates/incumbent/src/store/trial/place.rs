@@ -18,7 +18,7 @@ use sqlx::{AssertSqlSafe, Connection, Row};
 use tempfile::TempDir;
 
 use crate::schema::Schema;
-use crate::store::round::{Answer, Ask};
+use crate::store::round::{Answer, Ask, WRITES};
 use crate::store::{Manner, Store};
 use crate::url::Target;
 
@@ -107,10 +107,10 @@ pub(super) struct Candidate {
 
 impl Candidate {
     async fn ask(&mut self, request: Request) -> Answer {
-        let asks = [Ask { election: billing(), request }];
-        let (mut answers, error) = self.store.round(&asks).await;
+        let asks = [Ask { election: billing(), request, promising: false }];
+        let (mut answers, error) = self.store.round(&asks, WRITES).await;
         assert!(error.is_none(), "{error:?}");
-        answers.pop().expect("an answer")
+        answers.pop().flatten().expect("an answer")
     }
 
     pub(super) async fn bid(&mut self) -> Answer {
