@@ -22,7 +22,23 @@ pub fn lease_clock_nanos() -> u64 {
 
 /// Reads the lease clock.
 pub(crate) fn now() -> Time {
+    #[cfg(test)]
+    return Time::from_nanos(nanos(LEASE_CLOCK).saturating_add(SLEPT.get()));
+    #[cfg(not(test))]
     Time::from_nanos(nanos(LEASE_CLOCK))
+}
+
+#[cfg(test)]
+thread_local! {
+    /// How long the machine slept, as tests on this thread have it.
+    static SLEPT: std::cell::Cell<u64> = const { std::cell::Cell::new(0) };
+}
+
+/// Has the machine sleep for so long, as far as code on this thread can see: the lease clock runs on
+/// and timers stand still.
+#[cfg(all(test, feature = "sqlite"))]
+pub(crate) fn sleep_through(span: Duration) {
+    SLEPT.set(SLEPT.get() + u64::try_from(span.as_nanos()).unwrap_or(u64::MAX));
 }
 
 /// Reads the wall clock of this host.

@@ -54,6 +54,10 @@ const CLOSE_MAX: Duration = Duration::from_secs(2);
 /// Reads take no more than one part in so many of the time because of a clock that rings.
 const READ_SHARE: u32 = 5;
 
+/// Longest that the driver sleeps while it leads anything. Timers of tokio stand still while the
+/// machine sleeps, and a leader is to be told soon after it wakes that its lease has run out.
+const NAP_MAX: Duration = Duration::from_millis(250);
+
 /// Clocks that move apart by more than this between two looks did not just drift.
 const JUMP_TOLERANCE: Duration = Duration::from_millis(250);
 
@@ -139,6 +143,8 @@ impl Driver {
                 break;
             }
             let wake = self.wake_at().map(|at| at.since(clock::now()));
+            let nap = self.seats.lead().then_some(NAP_MAX);
+            let wake = wake.into_iter().chain(nap).min();
             tokio::select! {
                 finished = finish(&mut self.running) => self.finished(finished),
                 command = self.commands.recv(), if !self.deserted => self.obey(command),
@@ -360,5 +366,51 @@ async fn sleep(span: Option<Duration>) {
     match span {
         Some(span) => tokio::time::sleep(span).await,
         None => std::future::pending().await,
+    }
+}
+
+#[cfg(all(test, feature = "sqlite"))]
+mod tests {
+    use super::*;
+    use crate::{Backend, Config};
+
+    #[tokio::test]
+    async fn a_leader_is_told_of_its_loss_soon_after_the_machine_has_slept() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let url = format!("sqlite://{}", folder.path().join("elections.db").display());
+        // A beat of minutes: the driver has nothing to do but to wait for it.
+        let config = Config::new().lease(Duration::from_mins(30));
+        let backend = Backend::open_with(&url, &config).await.expect("opens");
+        let election = backend.election("billing").await.expect("opens");
+        let leadership = election.campaign().await.expect("leads");
+        // What follows a claim is over: the roll, and the ring.
+        tokio::time::sleep(NAP_MAX * 4).await;
+        clock::sleep_through(Duration::from_hours(1));
+        assert!(!leadership.is_valid());
+        let told = tokio::time::timeout(Duration::from_secs(20), leadership.lost()).await;
+        assert_eq!(told.ok(), Some(incumbent_protocol::standing::Reason::Expired));
+    }
+
+    #[tokio::test]
+    async fn a_leader_that_only_waits_asks_the_store_for_nothing() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let url = format!("sqlite://{}", folder.path().join("elections.db").display());
+        let config = Config::new().lease(Duration::from_mins(30));
+        let backend = Backend::open_with(&url, &config).await.expect("opens");
+        let election = backend.election("billing").await.expect("opens");
+        let leadership = election.campaign().await.expect("leads");
+        // What follows a claim is over at some time: the roll, and the ring.
+        let quiet = async {
+            let mut before = backend.statements().await.expect("counts");
+            loop {
+                tokio::time::sleep(NAP_MAX * 4).await;
+                let after = backend.statements().await.expect("counts");
+                if std::mem::replace(&mut before, after) == after {
+                    return;
+                }
+            }
+        };
+        tokio::time::timeout(Duration::from_mins(1), quiet).await.expect("a quiet second");
+        assert!(leadership.is_valid());
     }
 }
