@@ -2,7 +2,8 @@
 //!
 //! Assumes: a tokio runtime with a clock.
 //! Promises: what counts is decided by [`Health`] alone. A probe that panics or blocks its thread
-//! has failed and does not stop the monitor. When the task ends, for whatever reason, whoever still
+//! has failed and stops neither the monitor nor anything else of its runtime, also if that has one
+//! thread only. When the task ends, for whatever reason, whoever still
 //! listens is told that the process is not fit.
 
 use std::any::Any;
@@ -12,7 +13,8 @@ use std::time::Duration;
 
 use incumbent_protocol::health::{Effect, Fitness, Health, HealthRules, Input, ProbeNumber};
 use incumbent_protocol::protocol::Protocol;
-use tokio::sync::{Mutex, watch};
+use tokio::runtime::Handle;
+use tokio::sync::{Mutex, oneshot, watch};
 use tokio::task::{JoinError, JoinHandle};
 use tracing::debug;
 
@@ -112,9 +114,18 @@ impl Rounds {
         match effect {
             Effect::Begin(number) => {
                 let probe = Arc::clone(&self.probe);
-                // A task of its own: what panics or blocks there does neither here.
-                let task = tokio::spawn(async move { probe.lock().await.run().await });
-                self.under_way = Some(UnderWay { number, task });
+                let (needed, given_up) = oneshot::channel::<()>();
+                let runtime = Handle::current();
+                // A thread of its own: what panics or blocks there does neither here.
+                let task = tokio::task::spawn_blocking(move || {
+                    runtime.block_on(async {
+                        tokio::select! {
+                            said = async { probe.lock().await.run().await } => said,
+                            _ = given_up => Err("the probe was ended".to_owned()),
+                        }
+                    })
+                });
+                self.under_way = Some(UnderWay { number, task, _needed: needed });
             }
             Effect::GiveUp(_) => self.under_way = None,
         }
@@ -129,17 +140,20 @@ impl Rounds {
 struct UnderWay {
     number: ProbeNumber,
     task: JoinHandle<Result<(), String>>,
+    /// The probe is given up when this is dropped.
+    _needed: oneshot::Sender<()>,
 }
 
 impl Drop for UnderWay {
     fn drop(&mut self) {
+        // In case it never began.
         self.task.abort();
     }
 }
 
 /// What the probe that is under way says, if there is one.
 async fn answer(under_way: Option<&mut UnderWay>) -> Input {
-    let Some(UnderWay { number, task }) = under_way else { return pending().await };
+    let Some(UnderWay { number, task, .. }) = under_way else { return pending().await };
     match task.await.unwrap_or_else(|error| Err(cause(error))) {
         Ok(()) => Input::Passed(*number),
         Err(reason) => Input::Failed { probe: *number, reason: plain(&reason) },

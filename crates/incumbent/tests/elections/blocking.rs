@@ -51,6 +51,46 @@ fn a_blocking_campaign_waits_for_its_turn() {
 }
 
 #[test]
+fn a_health_function_that_blocks_does_not_keep_a_leader_from_renewing() {
+    let place = Place::new();
+    let backend = open(&place, "one");
+    let (blocks, blocked) = std::sync::mpsc::channel();
+    let (release, gate) = std::sync::mpsc::channel::<()>();
+    let gate = std::sync::Arc::new(std::sync::Mutex::new(gate));
+    let leads = std::sync::Arc::new(std::sync::atomic::AtomicBool::new(false));
+    let shared = std::sync::Arc::clone(&leads);
+    let probe = Probe::function(move || {
+        let (leads, blocks) = (shared.load(std::sync::atomic::Ordering::Relaxed), blocks.clone());
+        let gate = std::sync::Arc::clone(&gate);
+        async move {
+            if leads {
+                blocks.send(()).expect("the test listens");
+                let _ = gate.lock().expect("not poisoned").recv_timeout(PATIENCE);
+            }
+            Ok(())
+        }
+    });
+    // So many failures are allowed that the leader stays fit for as long as the probe blocks.
+    let often = Duration::from_millis(50);
+    let rules = HealthRules::new(often, often, 1_000, often).expect("rules");
+    backend.bind_health(probe, rules).expect("binds");
+    let leadership = backend.election(BILLING).expect("opens").campaign().expect("leads");
+    leads.store(true, std::sync::atomic::Ordering::Relaxed);
+    blocked.recv_timeout(PATIENCE).expect("a probe that blocks");
+    let begun = std::time::Instant::now();
+    let mut left = leadership.remaining();
+    loop {
+        std::thread::sleep(Duration::from_millis(5));
+        let now = leadership.remaining();
+        if now > std::mem::replace(&mut left, now) {
+            break;
+        }
+        assert!(begun.elapsed() < PATIENCE / 2, "not renewed");
+    }
+    drop(release);
+}
+
+#[test]
 fn a_closed_blocking_backend_has_let_go() {
     let place = Place::new();
     let short = |name| Backend::open(&place.url(), &config(name, SHORT)).expect("opens");
