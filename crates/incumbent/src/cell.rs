@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use incumbent_protocol::standing::Reason;
 use incumbent_protocol::time::Time;
-use tokio::sync::{Notify, watch};
+use tokio::sync::watch;
 
 use crate::clock;
 use crate::driver::handover::Handover;
@@ -21,7 +21,7 @@ pub(crate) struct Cell {
     /// Nanoseconds on the lease clock; zero when there is nothing to rely on.
     valid_until: AtomicU64,
     lost: watch::Sender<Option<Reason>>,
-    extended: Notify,
+    extended: watch::Sender<()>,
     /// What whoever leads was asked, if it was asked to hand over.
     handover: watch::Sender<Option<Handover>>,
     /// Whether whoever works under it wants to know of that.
@@ -36,8 +36,9 @@ impl Cell {
         let (lost, _) = watch::channel(None);
         let valid_until = AtomicU64::new(valid_until.as_nanos());
         let (handover, _) = watch::channel(None);
+        let (extended, _) = watch::channel(());
         let listens = AtomicBool::new(false);
-        Cell { valid_until, lost, extended: Notify::new(), handover, listens, lock }
+        Cell { valid_until, lost, extended, handover, listens, lock }
     }
 
     pub(crate) fn is_valid(&self) -> bool {
@@ -54,7 +55,23 @@ impl Cell {
 
     /// Completes at the next extension.
     pub(crate) async fn extended(&self) {
-        self.extended.notified().await;
+        if self.extended.subscribe().changed().await.is_err() {
+            std::future::pending::<()>().await;
+        }
+    }
+
+    /// Completes as soon as it is valid for longer than until then, and tells until when.
+    pub(crate) async fn extended_beyond(&self, until: Time) -> Time {
+        let mut extended = self.extended.subscribe();
+        loop {
+            let valid_until = self.valid_until();
+            if valid_until > until {
+                return valid_until;
+            }
+            if extended.changed().await.is_err() {
+                std::future::pending::<()>().await;
+            }
+        }
     }
 
     pub(crate) fn extend(&self, valid_until: Time) {
@@ -63,7 +80,7 @@ impl Cell {
         if self.reason().is_some_and(|reason| !reason.lease_still_runs()) {
             self.suspend();
         }
-        self.extended.notify_waiters();
+        self.extended.send_replace(());
     }
 
     /// Nothing to rely on until the next [`Cell::extend`].
@@ -128,5 +145,22 @@ impl Cell {
                 return Reason::Ending;
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn an_extension_between_two_looks_is_not_missed() {
+        let cell = Cell::new(Time::from_nanos(1), None);
+        assert_eq!(cell.extended_beyond(Time::ZERO).await, Time::from_nanos(1));
+        // Nobody waits at this moment.
+        cell.extend(Time::from_nanos(2));
+        assert_eq!(cell.extended_beyond(Time::from_nanos(1)).await, Time::from_nanos(2));
+        let next = cell.extended_beyond(Time::from_nanos(2));
+        let extend = async { cell.extend(Time::from_nanos(3)) };
+        assert_eq!(tokio::join!(next, extend).0, Time::from_nanos(3));
     }
 }

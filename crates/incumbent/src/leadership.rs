@@ -12,6 +12,7 @@ use std::time::Duration;
 use incumbent_protocol::identity::ElectionName;
 use incumbent_protocol::standing::Reason;
 use incumbent_protocol::term::{Term, Token};
+use incumbent_protocol::time::Time;
 use tokio::sync::{mpsc, oneshot};
 
 use crate::cell::Cell;
@@ -80,9 +81,17 @@ impl Leadership {
         self.cell.valid_until().as_nanos()
     }
 
-    /// Completes when the lease is renewed the next time.
+    /// Completes when the lease is renewed the next time. A renewal while nobody waits here is not
+    /// heard of: whoever must know of each uses [`extended_beyond`](Leadership::extended_beyond).
     pub async fn extended(&self) {
         self.cell.extended().await;
+    }
+
+    /// Completes as soon as the lease ends later than that, at once if it does already, and tells when
+    /// it ends. Both are as [`valid_until_nanos`](Leadership::valid_until_nanos) tells. Whoever asks
+    /// with what was told last misses no renewal, also if others come while it does something else.
+    pub async fn extended_beyond(&self, until_nanos: u64) -> u64 {
+        self.cell.extended_beyond(Time::from_nanos(until_nanos)).await.as_nanos()
     }
 
     /// Completes when this leader is asked to hand over: by an operator's transfer, by a candidate

@@ -121,8 +121,8 @@ impl Shift<'_> {
                         end => end,
                     });
                 }
-                () = leadership.extended(), if lost.is_none() => {
-                    until = leadership.valid_until_nanos();
+                extended = leadership.extended_beyond(until), if lost.is_none() => {
+                    until = extended;
                     ward.extend(leadership);
                 }
                 reason = leadership.lost(), if lost.is_none() => {
