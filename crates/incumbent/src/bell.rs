@@ -99,24 +99,36 @@ impl Drop for Bell {
 
 #[cfg(target_os = "linux")]
 mod listener {
-    use std::collections::VecDeque;
     use std::mem::MaybeUninit;
     use std::os::fd::OwnedFd;
-    use std::path::Path;
+    use std::path::{Path, PathBuf};
     use std::time::Duration;
 
     use rustix::fs::inotify::{self, CreateFlags, WatchFlags};
+    use rustix::fs::{FlockOperation, Mode, OFlags, flock, open};
     use tokio::io::unix::AsyncFd;
     use tokio::time::{Instant, sleep_until};
 
-    /// The kernel tells of the closed file an instant before it drops the lock, so a death is rung
-    /// again a little later.
-    const ECHOES: [Duration; 2] = [Duration::from_millis(4), Duration::from_millis(20)];
+    /// The kernel tells of the closed file before it drops the lock. On a busy machine the process
+    /// that dies may be put aside in between, for longer than any one guess: so its lock is tried
+    /// again and again, with pauses that double.
+    const FIRST: Duration = Duration::from_millis(1);
+    /// After that long a pause it is left to the next beat.
+    const LAST: Duration = Duration::from_secs(1);
 
     #[derive(Debug)]
     pub(crate) struct Listener {
         events: AsyncFd<OwnedFd>,
-        echoes: VecDeque<Instant>,
+        folder: PathBuf,
+        dying: Vec<Dying>,
+    }
+
+    /// A lock file that was closed and whose lock may still be held.
+    #[derive(Debug)]
+    struct Dying {
+        file: PathBuf,
+        pause: Duration,
+        again: Instant,
     }
 
     impl Listener {
@@ -128,21 +140,54 @@ mod listener {
             let fd = inotify::init(CreateFlags::NONBLOCK | CreateFlags::CLOEXEC)?;
             let watch = WatchFlags::CLOSE_WRITE | WatchFlags::ONLYDIR | WatchFlags::DONT_FOLLOW;
             inotify::add_watch(&fd, folder, watch)?;
-            Ok(Listener { events: AsyncFd::new(fd)?, echoes: VecDeque::new() })
+            let (events, folder) = (AsyncFd::new(fd)?, folder.to_owned());
+            Ok(Listener { events, folder, dying: Vec::new() })
         }
 
         pub(super) async fn rung(&mut self) {
-            let echo = self.echoes.front().copied();
-            tokio::select! {
-                () = wait(echo) => { self.echoes.pop_front(); }
-                death = drain(&self.events) => {
-                    if death {
-                        let now = Instant::now();
-                        self.echoes = ECHOES.iter().map(|&pause| now + pause).collect();
+            loop {
+                let again = self.dying.iter().map(|dying| dying.again).min();
+                tokio::select! {
+                    () = wait(again) => if self.has_died() { return },
+                    closed = drain(&self.events) => {
+                        for name in closed {
+                            self.closed(self.folder.join(name));
+                        }
+                        return;
                     }
                 }
             }
         }
+
+        fn closed(&mut self, file: PathBuf) {
+            self.dying.retain(|dying| dying.file != file);
+            self.dying.push(Dying { file, pause: FIRST, again: Instant::now() + FIRST });
+        }
+
+        /// Tries the locks that it is time for; tells whether any of them was dropped by now.
+        fn has_died(&mut self) -> bool {
+            let (now, mut died) = (Instant::now(), false);
+            self.dying.retain_mut(|dying| {
+                if now < dying.again {
+                    return true;
+                }
+                if is_free(&dying.file) {
+                    died = true;
+                    return false;
+                }
+                dying.pause *= 2;
+                dying.again = now + dying.pause;
+                dying.pause <= LAST && dying.file.exists()
+            });
+            died
+        }
+    }
+
+    /// Whether nobody holds the lock of that file. A hint: the proof is for those who look.
+    fn is_free(file: &Path) -> bool {
+        let how = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+        open(file, how, Mode::empty())
+            .is_ok_and(|file| flock(&file, FlockOperation::NonBlockingLockShared).is_ok())
     }
 
     async fn wait(until: Option<Instant>) {
@@ -152,9 +197,9 @@ mod listener {
         }
     }
 
-    /// Waits for events and takes them all; tells whether any was of a lock file.
-    async fn drain(events: &AsyncFd<OwnedFd>) -> bool {
-        let mut death = false;
+    /// Waits for events and takes them all; tells which lock files were closed.
+    async fn drain(events: &AsyncFd<OwnedFd>) -> Vec<String> {
+        let mut closed = Vec::new();
         let mut any = false;
         while !any {
             let Ok(mut guard) = events.readable().await else {
@@ -164,13 +209,13 @@ mod listener {
             let mut reader = inotify::Reader::new(events.get_ref(), &mut buffer);
             while let Ok(event) = reader.next() {
                 any = true;
-                death |= event
-                    .file_name()
-                    .is_none_or(|name| name.to_bytes() != crate::lock::BELL.as_bytes());
+                let name = event.file_name().and_then(|name| name.to_str().ok());
+                closed
+                    .extend(name.filter(|name| *name != crate::lock::BELL).map(ToOwned::to_owned));
             }
             guard.clear_ready();
         }
-        death
+        closed
     }
 }
 
@@ -220,6 +265,24 @@ mod tests {
         folder.make().expect("made");
         let mut bell = Bell::at_folder(Some(folder.path().to_owned()));
         ring(&folder);
+        timeout(Duration::from_secs(20), bell.rung()).await.expect("rung");
+    }
+
+    #[cfg(target_os = "linux")]
+    #[tokio::test]
+    async fn it_rings_when_the_lock_of_a_closed_file_is_dropped_however_late() {
+        use rustix::fs::{FlockOperation, flock};
+
+        let folder = tempfile::tempdir().expect("folder");
+        let path = folder.path().join("7".repeat(32));
+        let held = std::fs::File::create(&path).expect("file");
+        flock(&held, FlockOperation::NonBlockingLockExclusive).expect("lock");
+        let mut bell = Bell::at_folder(Some(folder.path().to_owned()));
+        drop(std::fs::OpenOptions::new().write(true).open(&path).expect("file"));
+        timeout(Duration::from_secs(20), bell.rung()).await.expect("rung");
+        // As if the process that dies were put aside before its lock is dropped.
+        while timeout(Duration::from_millis(100), bell.rung()).await.is_ok() {}
+        flock(&held, FlockOperation::Unlock).expect("unlock");
         timeout(Duration::from_secs(20), bell.rung()).await.expect("rung");
     }
 
