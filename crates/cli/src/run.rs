@@ -29,7 +29,7 @@ pub(crate) mod ward;
 
 use std::path::Path;
 use std::pin::pin;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use anyhow::Context;
 use incumbent::{CandidateId, Leadership};
@@ -46,6 +46,7 @@ use crate::exit::Exit;
 use crate::flags::RunArgs;
 use crate::printer::Printer;
 use crate::settings::Settings;
+use crate::span;
 
 /// Contends, runs the command while leading, and contends again after a loss.
 pub(crate) async fn run(
@@ -64,11 +65,26 @@ pub(crate) async fn run(
     // What a killed guard leaves behind comes to this process.
     kin::adopt().context("cannot adopt what the command leaves behind")?;
     tokio::spawn(kin::bury_forgotten());
-    let backend = settings.open(&config).await?;
-    if let Some((probe, rules)) = health {
-        backend.bind_health(probe, rules)?;
-    }
-    let field = Field::enter(&backend, &settings.election, args.slots).await?;
+    let begun = Instant::now();
+    let enter = async {
+        let backend = settings.open(&config).await?;
+        if let Some((probe, rules)) = health {
+            backend.bind_health(probe, rules)?;
+        }
+        let field = Field::enter(&backend, &settings.election, args.slots).await?;
+        anyhow::Ok((backend, field))
+    };
+    let (backend, field) = tokio::select! {
+        entered = enter => entered?,
+        code = signals.end() => return Ok(Exit::Child(code)),
+        over = pause(args.wait) => {
+            let election = settings.election.as_str();
+            let text = format!("the store did not answer within {}", span::exact(over));
+            Voice { printer, candidate: "", election, term: None }.say("gave up", &text);
+            return Ok(Exit::WaitOver);
+        }
+    };
+    let wait = args.wait.map(|wait| wait.saturating_sub(begun.elapsed()));
     let me = backend.candidate();
     let mut lookout = Lookout::new(me.clone(), field.observe()?);
     if let Some(board) = board {
@@ -84,7 +100,7 @@ pub(crate) async fn run(
     let stop_timeout = settings.stop_timeout;
     let supervisor =
         Supervisor { printer, args: &args, field: &field, me, grace, stop_timeout, history };
-    let result = supervisor.supervise(&mut signals, &mut lookout, &mut quorum).await;
+    let result = supervisor.supervise(wait, &mut signals, &mut lookout, &mut quorum).await;
     drop((field, lookout));
     backend.close().await;
     result
@@ -119,17 +135,20 @@ struct Supervisor<'a> {
 }
 
 impl Supervisor<'_> {
+    /// `wait` is how long it may take until it leads for the first time.
     async fn supervise(
         &self,
+        mut wait: Option<Duration>,
         signals: &mut Signals,
         lookout: &mut Lookout,
         quorum: &mut Quorum<'_>,
     ) -> anyhow::Result<Exit> {
         loop {
-            let won = match self.contend(signals, lookout, quorum).await? {
+            let won = match self.contend(wait, signals, lookout, quorum).await? {
                 Ok(won) => won,
                 Err(exit) => return Ok(exit),
             };
+            wait = self.args.wait;
             if let Some(exit) = self.lead(won, signals).await? {
                 return Ok(exit);
             }
@@ -139,12 +158,13 @@ impl Supervisor<'_> {
     /// Waits to win, and tells what keeps it from contending; or how the program ends instead.
     async fn contend(
         &self,
+        wait: Option<Duration>,
         signals: &mut Signals,
         lookout: &mut Lookout,
         quorum: &mut Quorum<'_>,
     ) -> anyhow::Result<Result<Won, Exit>> {
         let voice = self.voice(self.field.base(), None);
-        let (mut win, mut over) = (pin!(self.field.win()), pin!(pause(self.args.wait)));
+        let (mut win, mut over) = (pin!(self.field.win()), pin!(pause(wait)));
         loop {
             tokio::select! {
                 // What was heard before it won is told before.
@@ -165,7 +185,7 @@ impl Supervisor<'_> {
                     }
                 },
                 won = &mut win => return Ok(Ok(won?)),
-                () = &mut over => {
+                _ = &mut over => {
                     voice.say("gave up", &lookout.verdict());
                     return Ok(Err(Exit::WaitOver));
                 }
@@ -225,9 +245,13 @@ fn next_term(leadership: &Leadership) -> String {
     )
 }
 
-async fn pause(span: Option<Duration>) {
+/// Completes after that time, and tells how long it was; never, if there is none.
+async fn pause(span: Option<Duration>) -> Duration {
     match span {
-        Some(span) => tokio::time::sleep(span).await,
+        Some(span) => {
+            tokio::time::sleep(span).await;
+            span
+        }
         None => std::future::pending().await,
     }
 }

@@ -11,6 +11,7 @@ use crate::printer::Printer;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Voice<'a> {
     pub(crate) printer: &'a Printer,
+    /// Empty before the store is open.
     pub(crate) candidate: &'a str,
     pub(crate) election: &'a str,
     pub(crate) term: Option<u64>,
@@ -29,9 +30,10 @@ struct Transition<'a> {
 impl Voice<'_> {
     pub(crate) fn say(&self, event: &'static str, text: &str) {
         let Voice { printer, candidate, election, term } = *self;
+        let who = if candidate.is_empty() { String::new() } else { format!("{candidate}: ") };
         let words = match term {
-            Some(term) => format!("{candidate}: {event} (term {term}): {text}"),
-            None => format!("{candidate}: {event}: {text}"),
+            Some(term) => format!("{who}{event} (term {term}): {text}"),
+            None => format!("{who}{event}: {text}"),
         };
         printer.event(words, &Transition { event, election, candidate, term, text });
     }

@@ -17,6 +17,17 @@ fn an_unknown_scheme_is_answered_with_the_known_ones() {
 }
 
 #[test]
+fn run_waits_no_longer_than_it_was_told_for_a_server_that_never_answers() {
+    // Connections are made, and nothing ever comes back.
+    let silent = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
+    let address = silent.local_addr().expect("an address");
+    let url = format!("postgres://app@{address}/app?sslmode=disable");
+    let run = ["run", "--url", &url, "--election", "billing", "--wait", "300ms", "--", "true"];
+    let gave_up = "gave up: the store did not answer within 300ms";
+    Desk::new().call(&run).failed(124, gave_up);
+}
+
+#[test]
 fn a_folder_that_cannot_be_there_is_named() {
     let desk = Desk::new();
     let file = desk.write("file", "not a folder");
