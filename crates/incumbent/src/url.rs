@@ -40,6 +40,36 @@ const KNOWN: &str = "use sqlite:///absolute/path.db, sqlite:relative/path.db, a 
     postgres://user:password@host/database, mysql://user:password@host/database, or without a database \
     ring://host1:7600,host2:7600,host3:7600 or bully://host1:7600,host2:7600,host3:7600";
 
+/// The options whose values are no secrets.
+const SHOWN: [&str; 26] = [
+    "protocol",
+    "sslmode",
+    "sslrootcert",
+    "sslcert",
+    "sslkey",
+    "host",
+    "port",
+    "dbname",
+    "user",
+    "ssl-mode",
+    "ssl-ca",
+    "ssl-cert",
+    "ssl-key",
+    "socket",
+    "galera",
+    "me",
+    "listen",
+    "data",
+    "secret-file",
+    "heartbeat",
+    "detector",
+    "message-time",
+    "return",
+    "voters",
+    "discover",
+    "unratified",
+];
+
 /// What may stand behind the question mark of a PostgreSQL URL.
 #[cfg(feature = "postgres")]
 const POSTGRES: [&str; 9] =
@@ -153,26 +183,50 @@ impl fmt::Debug for Target {
 /// assert_eq!(shown, "postgres://app:***@db/app");
 /// ```
 pub fn redacted(url: &str) -> String {
-    let mut shown = String::with_capacity(url.len());
-    let mut rest = url;
-    // Before anything is looked for that a password may hold too.
-    while let Some(at) = rest.find("password=") {
-        let (before, after) = rest.split_at(at + "password=".len());
-        shown += before;
-        shown += "***";
-        rest = after.find('&').map_or("", |end| &after[end..]);
+    let mut marks = url.match_indices('?').map(|(at, _)| (&url[..at], &url[at + 1..]));
+    match marks.find(|(_, options)| is_options(options)) {
+        Some((bare, options)) => {
+            let mut shown = without_password(bare);
+            // Or it is all one password, with a host behind it.
+            if options.contains('@') && shown == bare {
+                let colon = bare.match_indices(':').nth(1).map(|(at, _)| at);
+                shown = colon.map_or(shown, |at| format!("{}:***", &bare[..at]));
+            }
+            let options = options.split('&').map(shown_option).collect::<Vec<_>>();
+            format!("{shown}?{}", options.join("&"))
+        }
+        None => without_password(url),
     }
-    shown += rest;
-    let Some(colon) = shown.find(':') else {
-        return shown;
+}
+
+/// A URL without options, and without what stands between a user and a host.
+fn without_password(url: &str) -> String {
+    let Some(colon) = url.find(':') else {
+        return url.to_owned();
     };
-    let slashes = if shown[colon..].starts_with("://") { 3 } else { 1 };
-    let (scheme, rest) = shown.split_at(colon + slashes);
+    let slashes = if url[colon..].starts_with("://") { 3 } else { 1 };
+    let (scheme, rest) = url.split_at(colon + slashes);
     // The last one: a password may hold any letter that belongs elsewhere.
     let (authority, tail) = rest.split_at(rest.rfind('@').map_or(0, |at| at + 1));
     let user = authority.split_once(':').map(|(user, _)| format!("{user}:***@"));
     let authority = user.unwrap_or_else(|| authority.to_owned());
     format!("{scheme}{authority}{tail}")
+}
+
+/// Whether this may be what stands behind the question mark, and not the rest of a password, a host and
+/// a path. In doubt it is options, whose values are not shown.
+fn is_options(text: &str) -> bool {
+    let before_host = text.split_once('@').map_or("", |(before, _)| before);
+    before_host.is_empty() || before_host.contains('=')
+}
+
+/// An option as people may see it: with its value only if that is known to be no secret.
+fn shown_option(option: &str) -> String {
+    match option.split_once('=') {
+        Some((key, _)) if !SHOWN.contains(&key) => format!("{key}=***"),
+        None if !SHOWN.contains(&option) => "***".to_owned(),
+        _ => option.to_owned(),
+    }
 }
 
 #[cfg(feature = "sqlite")]
@@ -373,6 +427,15 @@ mod tests {
             ("postgres://host/db?password=x&port=1", "postgres://host/db?password=***&port=1"),
             ("postgres://host/db?password=a@b", "postgres://host/db?password=***"),
             ("postgres://host?password=x&password=y", "postgres://host?password=***&password=***"),
+            ("postgres://host:1/db?password=a@b", "postgres://host:***?password=***"),
+            ("postgres://me:s=3?r=t@host/db", "postgres://me:***?r=***"),
+            ("postgres://me:s3?pass=x@host/db?sslmode=a", "postgres://me:***?pass=***"),
+            ("postgres://host/db?password=a?b&c", "postgres://host/db?password=***&***"),
+            ("postgres://host/db?Password=x&port=1", "postgres://host/db?Password=***&port=1"),
+            ("postgres://host/db?pass=x&pwd=y", "postgres://host/db?pass=***&pwd=***"),
+            ("mysql://me:x@host/db?passwd=y=z", "mysql://me:***@host/db?passwd=***"),
+            ("ring://a:1,b:1?secret=x&me=a:1", "ring://a:1,b:1?secret=***&me=a:1"),
+            ("postgres://host/db?sslmode=require", "postgres://host/db?sslmode=require"),
             ("sqlite:x.db", "sqlite:x.db"),
         ] {
             assert_eq!(redacted(url), shown);
