@@ -87,10 +87,30 @@ pub(super) fn read(named: Option<PathBuf>) -> Result<File, SettingsError> {
         },
     };
     match std::fs::read_to_string(&path) {
-        Ok(text) => parse(&text).map_err(|problem| SettingsError::File { path, problem }),
+        Ok(text) => {
+            let file = parse(&text);
+            if file.as_ref().is_ok_and(File::has_password) && is_open_to_others(&path) {
+                tracing::warn!(
+                    file = %path.display(),
+                    "others on this host can read the password in the URL of the configuration: chmod 600 it"
+                );
+            }
+            file.map_err(|problem| SettingsError::File { path, problem })
+        }
         Err(error) if !required && is_missing(&error) => Ok(File::default()),
         Err(error) => Err(SettingsError::Unreadable { path, problem: error.to_string() }),
     }
+}
+
+impl File {
+    fn has_password(&self) -> bool {
+        self.url.as_ref().is_some_and(|url| *url != incumbent::redacted(url))
+    }
+}
+
+fn is_open_to_others(path: &Path) -> bool {
+    use std::os::unix::fs::PermissionsExt;
+    std::fs::metadata(path).is_ok_and(|found| found.permissions().mode() & 0o077 != 0)
 }
 
 fn is_missing(error: &std::io::Error) -> bool {

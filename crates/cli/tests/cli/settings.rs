@@ -223,3 +223,24 @@ fn neither_the_secret_nor_a_password_is_passed_on_to_the_command_or_to_a_probe()
     assert_eq!(run("postgres://db/app?password=hunter2"), both("none none\n"));
     assert_eq!(run("postgres://app@db/app"), both("none postgres://app@db/app\n"));
 }
+
+#[test]
+fn a_missing_secret_is_wrong_usage() {
+    let desk = Desk::new();
+    let url = "ring://10.255.0.1:7600,10.255.0.2:7600,10.255.0.3:7600";
+    let ended = desk.call(&["run", "--url", url, "--me", "10.255.0.1:7600", "--", "true"]);
+    assert!(ended.code == 2 && ended.err.contains("`incumbent secret`"), "{ended:?}");
+}
+
+#[test]
+fn a_configuration_with_a_password_that_others_can_read_is_told() {
+    use std::os::unix::fs::PermissionsExt;
+    let desk = Desk::new();
+    let file = desk.write("app.toml", "url = \"postgres://app:hunter2@127.0.0.1:1/app\"\n");
+    for (mode, warns) in [(0o640, true), (0o644, true), (0o600, false)] {
+        std::fs::set_permissions(&file, std::fs::Permissions::from_mode(mode)).expect("a mode");
+        let ended = desk.call(&["status", "--config", crate::support::text(&file)]);
+        assert_eq!(ended.err.contains("chmod 600"), warns, "{ended:?}");
+        assert!(!ended.err.contains("hunter2"), "{ended:?}");
+    }
+}

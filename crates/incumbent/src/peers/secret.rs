@@ -63,7 +63,7 @@ impl Secret {
         Ok(Secret { key: key(text.as_bytes())? })
     }
 
-    /// From a file that holds the text. Warns when everybody on this host can read it.
+    /// From a file that holds the text. Warns when others on this host can read it.
     pub(crate) fn from_file(file: &Path) -> Result<Secret, SecretError> {
         let shown = || file.display().to_string();
         let wrong = |error| SecretError::File { file: shown(), error };
@@ -74,7 +74,7 @@ impl Secret {
         if is_open_to_others(&found) {
             tracing::warn!(
                 file = shown(),
-                "everybody on this host can read the secret of the cluster: chmod 600 it"
+                "others on this host can read the secret of the cluster: chmod 600 it"
             );
         }
         Secret::from_text(&std::fs::read_to_string(file).map_err(wrong)?)
@@ -115,7 +115,7 @@ fn key(text: &[u8]) -> Result<[u8; 32], SecretError> {
 #[cfg(unix)]
 fn is_open_to_others(found: &std::fs::Metadata) -> bool {
     use std::os::unix::fs::PermissionsExt as _;
-    found.permissions().mode() & 0o007 != 0
+    found.permissions().mode() & 0o077 != 0
 }
 
 #[cfg(not(unix))]

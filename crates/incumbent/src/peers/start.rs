@@ -168,11 +168,9 @@ fn secret(place: &Place, seats: &[Seat]) -> Result<Secret, Error> {
         return Secret::from_file(file).map_err(|error| place.wrong(error.to_string()));
     }
     if !seats.iter().all(is_local) {
-        return Err(place.wrong(
-            "peers on several machines need a secret in common: make one with `incumbent secret`, and give it to each \
-             of them by INCUMBENT_SECRET, --secret-file or secret-file= in the URL"
-                .to_owned(),
-        ));
+        let problem = "peers on several machines need one in common, and none was given: make one with `incumbent secret`, \
+             and give it to each of them by INCUMBENT_SECRET, --secret-file or secret-file= in the URL";
+        return Err(Error::Setting { setting: "secret", problem: problem.to_owned() });
     }
     let folder = folder::base(place)?;
     folder::make(&folder)?;

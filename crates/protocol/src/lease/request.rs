@@ -355,9 +355,15 @@ pub enum Refusal {
     /// The store shows less than was seen before, so it was restored or replaced. *Standing:*
     /// unsure. *Retry:* by itself, after a full lease.
     #[error(
-        "the store went back: it holds {}, but {} was seen before; waiting a full lease",
-        found.map_or_else(|| "no term".to_owned(), |t| format!("term {t}")),
-        newest.map_or_else(|| "a running candidate".to_owned(), |t| format!("term {t}"))
+        "the store went back ({}): was a backup restored, or a standby promoted? Waiting a full lease",
+        match (found, newest) {
+            (Some(found), Some(newest)) if found == newest =>
+                format!("it still holds term {found}, but forgot later renewals of it"),
+            (Some(found), Some(newest)) => format!("it holds term {found}, after term {newest} was seen"),
+            (Some(found), None) => format!("it holds term {found} of another life of it"),
+            (None, Some(newest)) => format!("it holds no term, after term {newest} was seen"),
+            (None, None) => "it holds no term, although candidates are at work".to_owned(),
+        }
     )]
     WentBack {
         /// The newest term seen.
