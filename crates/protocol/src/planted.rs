@@ -48,6 +48,20 @@ pub enum Bug {
     LongestForgotten,
     /// A challenger waits for the shorter of its own lease and the leader's.
     ShorterLease,
+    /// A term that an operator is ending can be renewed.
+    EndingRenewed,
+    /// Neither a pause nor a bar keeps whom the next term is reserved for from winning.
+    ChosenUnbarred,
+    /// Any order lifts a pause.
+    PauseLifted,
+    /// A bar without an end does not hold.
+    CordonLapsed,
+    /// A reserved term that was not let go of is kept for one lease instead of two.
+    ReservedOnce,
+    /// A reserved term that was let go of is not kept.
+    ReleasedUnreserved,
+    /// An order that names an older term is carried out.
+    OlderTermOrdered,
     /// Nodes are compared as text, so that 9 is more than 10.
     IdsAsText,
     /// Half of the voters count as a majority.
@@ -104,6 +118,13 @@ impl Bug {
         Bug::ReplacementForgotten,
         Bug::LongestForgotten,
         Bug::ShorterLease,
+        Bug::EndingRenewed,
+        Bug::ChosenUnbarred,
+        Bug::PauseLifted,
+        Bug::CordonLapsed,
+        Bug::ReservedOnce,
+        Bug::ReleasedUnreserved,
+        Bug::OlderTermOrdered,
     ];
 
     /// Those that only peers can make: in ring, bully and ratification.
@@ -146,6 +167,13 @@ impl Bug {
             Bug::ReplacementForgotten => "replacement_forgotten",
             Bug::LongestForgotten => "longest_forgotten",
             Bug::ShorterLease => "shorter_lease",
+            Bug::EndingRenewed => "ending_renewed",
+            Bug::ChosenUnbarred => "chosen_unbarred",
+            Bug::PauseLifted => "pause_lifted",
+            Bug::CordonLapsed => "cordon_lapsed",
+            Bug::ReservedOnce => "reserved_once",
+            Bug::ReleasedUnreserved => "released_unreserved",
+            Bug::OlderTermOrdered => "older_term_ordered",
             Bug::IdsAsText => "ids_as_text",
             Bug::HalfIsEnough => "half_is_enough",
             Bug::PromiseNotKept => "promise_not_kept",

@@ -8,6 +8,7 @@
 use std::path::Path;
 
 use incumbent_protocol::history::Line;
+use incumbent_protocol::time::Time;
 
 use crate::history::{History, HistoryError};
 
@@ -25,6 +26,8 @@ mod loss_told_once;
 mod no_idle_change;
 mod no_leader_without_token;
 mod no_term_against_orders;
+mod orders_hold;
+mod place_in_line;
 mod report;
 mod token_growth;
 mod work_stops_in_time;
@@ -40,6 +43,8 @@ pub use loss_told_once::LossToldOnce;
 pub use no_idle_change::NoIdleChange;
 pub use no_leader_without_token::NoLeaderWithoutToken;
 pub use no_term_against_orders::NoTermAgainstOrders;
+pub use orders_hold::{Given, OrdersHold};
+pub use place_in_line::PlaceInLine;
 pub use report::{Finding, Report, Violation};
 pub use token_growth::TokenGrowth;
 pub use work_stops_in_time::WorkStopsInTime;
@@ -99,6 +104,8 @@ impl Default for Conditions {
 #[derive(Debug, Default)]
 pub struct Judge {
     conditions: Conditions,
+    /// Spans in which clocks ran beyond the margin, and what comes of that lasted.
+    uneven: Vec<(Time, Time)>,
     cast: Cast,
     at_most_one_lease: AtMostOneLease,
     fence_order: FenceOrder,
@@ -122,6 +129,13 @@ impl Judge {
             token_growth: TokenGrowth::new(conditions.even_clocks),
             ..Judge::default()
         }
+    }
+
+    /// From now on until then clocks may differ by more than the margin, and what comes of that may
+    /// last. Only tokens are promised meanwhile.
+    pub fn uneven(&mut self, now: Time, until: Time) {
+        self.uneven.push((now, until));
+        self.token_growth.uneven(until);
     }
 
     /// Takes one line.
@@ -164,6 +178,9 @@ impl Judge {
         report.add::<EventualLeader>(self.eventual_leader, cast);
         report.add::<Agreement>(self.agreement, cast);
         report.add::<IdsGrow>(self.ids_grow, cast);
+        let excused = |at: Time| self.uneven.iter().any(|&(from, until)| from <= at && at <= until);
+        let timed = [AtMostOneLease::NAME, WorkStopsInTime::NAME];
+        report.violations.retain(|told| !timed.contains(&told.property) || !excused(told.at));
         report.violations.sort_by_key(|violation| violation.at);
         report.notes.sort_by_key(|note| note.at);
         report

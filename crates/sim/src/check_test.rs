@@ -70,6 +70,18 @@ fn a_report_to_programs_is_an_object_with_the_same_content() {
 }
 
 #[test]
+fn clocks_that_are_not_even_excuse_a_span_and_not_a_world() {
+    let told = |from: u64, until: u64| {
+        let mut judge = Judge::new(Conditions::default());
+        judge.uneven(at(from), at(until));
+        broken().lines.iter().for_each(|line| judge.line(line));
+        judge.finish().violations.len()
+    };
+    assert_eq!((told(2_000, 3_000), told(3_000, 9_000)), (0, 0));
+    assert_eq!((told(0, 2_999), told(3_001, 9_000)), (1, 1));
+}
+
+#[test]
 fn an_audit_reads_and_judges_files() {
     let file = tempfile::NamedTempFile::new().expect("a file");
     std::fs::write(file.path(), broken().to_text()).expect("written");

@@ -69,6 +69,8 @@ pub(crate) struct Seat {
     pub(crate) held: Option<Held>,
     pub(crate) work: Work,
     pub(crate) transaction: Option<Transaction>,
+    /// A term that it won and did not take up: it must give it back.
+    pub(crate) owes: Option<Term>,
 }
 
 /// Where in its work a process is hit.
@@ -169,7 +171,8 @@ impl Process {
         let seat = || {
             let mut candidacy = manner.candidacy(id.clone());
             candidacy.begin(begun);
-            Seat { candidacy, flight: None, held: None, work: Work::default(), transaction: None }
+            let work = Work::default();
+            Seat { candidacy, flight: None, held: None, work, transaction: None, owes: None }
         };
         self.seats = core::iter::repeat_with(seat).take(elections).collect();
     }

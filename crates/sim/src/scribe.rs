@@ -51,6 +51,11 @@ impl Scribe {
         scribe
     }
 
+    /// Until then clocks may differ by more than the margin.
+    pub(crate) fn uneven(&mut self, now: At, until: At) {
+        self.judge.uneven(Time::from_nanos(now), Time::from_nanos(until));
+    }
+
     /// A line in the name of a candidate.
     pub(crate) fn line(&mut self, at: At, candidate: &CandidateId, event: Event) {
         let line = Line { at: Time::from_nanos(at), candidate: candidate.clone(), event };

@@ -12,8 +12,8 @@ use incumbent_protocol::identity::{CandidateName, ElectionName, NameError};
 use incumbent_protocol::rules::TimingError;
 use thiserror::Error;
 
-use crate::check::NoTermAgainstOrders;
-use crate::clock::{At, HostClock, SECOND, Source, Span};
+use crate::check::{NoTermAgainstOrders, OrdersHold, PlaceInLine};
+use crate::clock::{At, HostClock, SECOND, Skew, Source, Span};
 use crate::database::{Database, Locks};
 use crate::fault::Kind;
 use crate::genre;
@@ -49,7 +49,7 @@ mod work;
 use oath::Oaths;
 
 /// Changes whenever the same seed may give another history.
-pub const VERSION: u32 = 3;
+pub const VERSION: u32 = 4;
 
 /// Why a world could not begin. *Retry:* with another story.
 #[derive(Debug, Error)]
@@ -81,6 +81,8 @@ pub(crate) struct World<'a> {
     healed: Option<At>,
     /// Whether anybody counted itself as deposed since this was last cleared.
     deposed: bool,
+    /// Until when clocks may differ by more than the margin, and what comes of that may last.
+    uneven_until: At,
     /// When the database was last made anew.
     deleted: At,
     queue: Queue,
@@ -100,6 +102,8 @@ pub(crate) struct World<'a> {
     scribe: Scribe,
     oaths: Oaths,
     no_term_against_orders: NoTermAgainstOrders,
+    orders_hold: OrdersHold,
+    place_in_line: PlaceInLine,
     tally: Tally,
 }
 
@@ -130,9 +134,12 @@ struct Store {
 pub fn run(story: &Story, plant: Plant, keep: Keep) -> Result<Run, WorldError> {
     let mut world = World::new(story, plant, keep)?;
     plant.while_planted(|| world.run());
-    let World { scribe, tally, oaths, no_term_against_orders, .. } = world;
+    let World { scribe, tally, oaths, no_term_against_orders, orders_hold, place_in_line, .. } =
+        world;
     let (mut report, history, trace) = scribe.finish();
     no_term_against_orders.add_to(&mut report);
+    orders_hold.add_to(&mut report);
+    place_in_line.add_to(&mut report);
     oaths.add_to(&mut report);
     Ok(Run { report, tally, history, trace })
 }
@@ -187,9 +194,12 @@ impl<'a> World<'a> {
             resources: vec![Resource::default(); setting.elections],
             lasting: Vec::new(),
             dealt: 0,
-            scribe: Scribe::new(setting.even_clocks, keep),
+            scribe: Scribe::new(true, keep),
+            uneven_until: 0,
             oaths: Oaths::default(),
             no_term_against_orders: NoTermAgainstOrders::default(),
+            orders_hold: OrdersHold::default(),
+            place_in_line: PlaceInLine::default(),
             tally: Tally {
                 runs: 1,
                 simulated: setting.length,
@@ -267,6 +277,11 @@ impl<'a> World<'a> {
                 self.ended = true;
             }
         }
+    }
+
+    /// How much faster than the world a clock may run; `None` while clocks keep to no bound.
+    fn fast(&self) -> Option<Skew> {
+        (self.now > self.uneven_until).then(|| self.story.setting.skew_bound())
     }
 
     /// The number of the database among the nodes.

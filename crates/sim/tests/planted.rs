@@ -105,6 +105,20 @@ mod lease {
             Plant::Protocol(Bug::LongestForgotten) => "at_most_one_lease";
         a_challenger_that_waits_for_the_shorter_lease_is_caught:
             Plant::Protocol(Bug::ShorterLease) => "at_most_one_lease";
+        a_term_that_is_renewed_though_an_order_ended_it_is_caught:
+            Plant::Protocol(Bug::EndingRenewed) => "orders_hold";
+        a_successor_that_neither_pause_nor_bar_keeps_from_winning_is_caught:
+            Plant::Protocol(Bug::ChosenUnbarred) => "no_term_against_orders";
+        a_pause_that_any_order_lifts_is_caught:
+            Plant::Protocol(Bug::PauseLifted) => "orders_hold";
+        a_cordon_that_does_not_hold_is_caught:
+            Plant::Protocol(Bug::CordonLapsed) => "no_term_against_orders" | "orders_hold";
+        a_reserved_term_that_is_kept_for_one_lease_is_caught:
+            Plant::Protocol(Bug::ReservedOnce) => "orders_hold";
+        a_reserved_term_that_is_not_kept_once_it_was_let_go_of_is_caught:
+            Plant::Protocol(Bug::ReleasedUnreserved) => "orders_hold";
+        an_order_for_an_older_term_that_is_carried_out_is_caught:
+            Plant::Protocol(Bug::OlderTermOrdered) => "orders_hold";
     }
 }
 
@@ -158,6 +172,20 @@ mod rounds {
             Plant::Protocol(Bug::ReplacementForgotten) => "at_most_one_lease";
         a_challenger_that_waits_for_the_shorter_lease_is_caught:
             Plant::Protocol(Bug::ShorterLease) => "at_most_one_lease";
+        a_term_that_is_renewed_though_an_order_ended_it_is_caught:
+            Plant::Protocol(Bug::EndingRenewed) => "orders_hold";
+        a_successor_that_neither_pause_nor_bar_keeps_from_winning_is_caught:
+            Plant::Protocol(Bug::ChosenUnbarred) => "no_term_against_orders";
+        a_pause_that_any_order_lifts_is_caught:
+            Plant::Protocol(Bug::PauseLifted) => "orders_hold";
+        a_cordon_that_does_not_hold_is_caught:
+            Plant::Protocol(Bug::CordonLapsed) => "no_term_against_orders" | "orders_hold";
+        a_reserved_term_that_is_kept_for_one_lease_is_caught:
+            Plant::Protocol(Bug::ReservedOnce) => "orders_hold";
+        a_reserved_term_that_is_not_kept_once_it_was_let_go_of_is_caught:
+            Plant::Protocol(Bug::ReleasedUnreserved) => "orders_hold";
+        an_order_for_an_older_term_that_is_carried_out_is_caught:
+            Plant::Protocol(Bug::OlderTermOrdered) => "orders_hold";
         an_evicted_candidate_that_keeps_its_id_is_caught:
             Plant::Protocol(Bug::EvictedKeepsId) => "ids_grow";
         a_round_that_shrinks_at_once_is_caught:

@@ -11,6 +11,7 @@ use super::row::{Leader, Record, Sight, Snapshot, State};
 use crate::controls::{BARS_MAX, Bar, Controls, Mandate, Transfer};
 use crate::identity::CandidateName;
 use crate::observation::Mark;
+use crate::planted::{self, Bug};
 use crate::roll::Peer;
 use crate::term::Term;
 use crate::time::StoreTime;
@@ -133,7 +134,9 @@ impl Order {
     /// Whether the order may be carried out.
     pub fn decide(&self, snapshot: &Snapshot, papers: &Papers) -> Result<Decree, OrderError> {
         let record = snapshot.record.as_ref().ok_or(OrderError::Unknown)?;
-        if let Some(meant) = papers.term.filter(|&meant| meant != record.term) {
+        if let Some(meant) = papers.term.filter(|&meant| {
+            meant != record.term && !(planted::is(Bug::OlderTermOrdered) && meant < record.term)
+        }) {
             return Err(OrderError::OtherTerm { meant, found: record.term });
         }
         let case = Case { snapshot, record, papers };
@@ -243,6 +246,9 @@ impl Order {
                 }
                 controls.lift(name);
             }
+        }
+        if planted::is(Bug::PauseLifted) && *self != Order::Pause {
+            controls.paused = None;
         }
         Ok(controls)
     }

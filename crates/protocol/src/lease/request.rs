@@ -125,12 +125,13 @@ impl Claim {
 impl Bid {
     /// Whether this bid may become a term, given what the store holds.
     pub fn decide(&self, snapshot: &Snapshot) -> Result<Claim, Refusal> {
-        if !planted::is(Bug::ControlsIgnored) {
+        let chosen = snapshot.record.as_ref().and_then(|record| record.successor.as_ref());
+        let unbarred = planted::is(Bug::ChosenUnbarred) && chosen == Some(&self.candidate.name);
+        if !planted::is(Bug::ControlsIgnored) && !unbarred {
             snapshot.controls.permit(&self.candidate.name, snapshot.now)?;
         }
         let opening = self.opening(snapshot)?;
         let previous = snapshot.record.as_ref().map(|record| record.term);
-        let chosen = snapshot.record.as_ref().and_then(|record| record.successor.as_ref());
         let reused = previous.filter(|_| planted::is(Bug::TermReused) && chosen.is_some());
         let term = Term::succeeding(previous, self.newest, snapshot.now);
         Ok(Claim {
@@ -239,7 +240,8 @@ impl Holding {
     /// Whether the store may prolong this term. Mirrors the guard of the statement that backends
     /// run.
     pub fn may_renew(&self, snapshot: &Snapshot) -> bool {
-        self.is_in(snapshot, |state| state == State::Held)
+        let revived = planted::is(Bug::EndingRenewed);
+        self.is_in(snapshot, |state| state == State::Held || (revived && state == State::Ending))
     }
 
     /// Whether the store may mark this term released.

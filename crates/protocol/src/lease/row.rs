@@ -81,8 +81,10 @@ impl Record {
     pub fn patience(&self, who: &CandidateName) -> Duration {
         let lease = self.rules.lease();
         match self.state {
+            State::Released if planted::is(Bug::ReleasedUnreserved) => Duration::ZERO,
             State::Released if self.reserved_from(who) => lease,
             State::Released => Duration::ZERO,
+            State::Held | State::Ending if planted::is(Bug::ReservedOnce) => lease,
             State::Held | State::Ending if self.reserved_from(who) => lease * 2,
             State::Held | State::Ending => lease,
         }
@@ -90,7 +92,8 @@ impl Record {
 
     /// Whether the next term is reserved for another than `who`.
     pub fn reserved_from(&self, who: &CandidateName) -> bool {
-        self.successor.as_ref().is_some_and(|name| name != who)
+        let lapsed = planted::is(Bug::ReleasedUnreserved) && self.state == State::Released;
+        self.successor.as_ref().is_some_and(|name| name != who) && !lapsed
     }
 }
 

@@ -12,6 +12,7 @@ use std::collections::BTreeMap;
 
 use incumbent_protocol::history::Event;
 use incumbent_protocol::term::Term;
+use incumbent_protocol::time::Time;
 
 use super::grid::Grid;
 use super::{Cast, Checker, Contest, Fact, Finding, Spot, Who};
@@ -20,6 +21,8 @@ use super::{Cast, Checker, Contest, Fact, Finding, Spot, Who};
 #[derive(Debug)]
 pub struct TokenGrowth {
     even_clocks: bool,
+    /// Until then clocks may differ by more than the margin.
+    uneven_until: Time,
     owners: BTreeMap<(Contest, Term), Owner>,
     /// By clock: the newest term gained and issued so far.
     gained: Grid<Option<Newest>>,
@@ -58,6 +61,7 @@ impl TokenGrowth {
     pub fn new(even_clocks: bool) -> Self {
         TokenGrowth {
             even_clocks,
+            uneven_until: Time::ZERO,
             owners: BTreeMap::new(),
             gained: Grid::default(),
             issued: Grid::default(),
@@ -65,6 +69,11 @@ impl TokenGrowth {
             seen: BTreeMap::new(),
             finding: Finding::default(),
         }
+    }
+
+    /// The order in which terms are gained is not judged until then.
+    pub(super) fn uneven(&mut self, until: Time) {
+        self.uneven_until = self.uneven_until.max(until);
     }
 
     /// How many terms were gained.
@@ -86,7 +95,7 @@ impl TokenGrowth {
         }
         let newest = self.gained.at(contest, fact.clock);
         let behind = newest.filter(|newest| newest.term > term && newest.at.at < fact.at);
-        if let Some(newest) = behind.filter(|_| self.even_clocks) {
+        if let Some(newest) = behind.filter(|_| self.even_clocks && fact.at >= self.uneven_until) {
             let story = told_backwards("gained", fact, fact.who, term, &newest);
             self.finding.accuse(fact.at, story, &[newest.at.line, fact.line]);
         }

@@ -7,8 +7,11 @@
 use core::time::Duration;
 
 use incumbent_protocol::candidacy::{Effect, Input, Notice, Wish};
+use incumbent_protocol::lease::request::{Done, Request};
 use incumbent_protocol::outcome::Outcome;
 use incumbent_protocol::protocol::Protocol;
+use incumbent_protocol::rounds::round::{Act, End};
+use incumbent_protocol::term::Term;
 use incumbent_protocol::time::{AskedAt, HeardAt, Time};
 
 use super::World;
@@ -184,14 +187,38 @@ impl World<'_> {
         let Some(seat) = self.processes[usize::from(number)].seats.get_mut(index) else {
             return;
         };
+        let won = won(&input);
         seat.candidacy.handle(local, input);
+        let mut gained = false;
         while let Some(notice) = self.candidacy_notice(number, index) {
+            gained |= matches!(notice, Notice::Gained { .. });
             self.notice(number, index, &notice);
+        }
+        let seat = self.processes[usize::from(number)].seats.get_mut(index);
+        if let (Some(seat), Some(term), false) = (seat, won, gained) {
+            seat.owes = Some(term);
         }
         while let Some(seat) = self.processes[usize::from(number)].seats.get_mut(index)
             && let Some(Effect::Ask { ticket, request }) = seat.candidacy.poll_effect()
         {
+            self.judge_debt(number, index, &request);
             self.ask(number, index, ticket, request);
+        }
+    }
+
+    /// Whoever did not take up a term that it won gives it back, before it asks anything else.
+    fn judge_debt(&mut self, number: u8, index: usize, request: &Request) {
+        let process = &mut self.processes[usize::from(number)];
+        let owes = process.seats.get_mut(index).and_then(|seat| seat.owes.take());
+        if let Some(term) = owes {
+            let given = match request {
+                Request::Resign(end) => end.holding.term == term,
+                Request::Round(round) => {
+                    matches!(&round.act, Act::Resign(end) if end.holding.term == term)
+                }
+                _ => false,
+            };
+            self.oaths.owed(self.now, &process.id, term, given);
         }
     }
 
@@ -243,5 +270,20 @@ impl World<'_> {
             }
         }
         self.arm(number);
+    }
+}
+
+/// The term that an answer says was won.
+fn won(input: &Input) -> Option<Term> {
+    let Input::Answer { outcome: Outcome::Committed(done), .. } = input else {
+        return None;
+    };
+    match done {
+        Done::Claimed(claim) => Some(claim.term),
+        Done::Rounded(report) => match &report.end {
+            End::Claimed(claim, _) => Some(claim.term),
+            _ => None,
+        },
+        _ => None,
     }
 }

@@ -7,6 +7,7 @@
 use incumbent_protocol::history;
 use incumbent_protocol::identity::CandidateName;
 use incumbent_protocol::lease::order::Order;
+use incumbent_protocol::term::{Recorded, Term};
 
 use super::{World, small};
 use crate::fault::{Fault, Kind};
@@ -24,6 +25,12 @@ impl World<'_> {
         }
         let what = fault.to_string();
         self.scribe.world(self.now, history::Event::Fault { what });
+        if fault.kind.is_beyond() {
+            // Whoever counted on such a clock is given the time in which all leases end.
+            let until = self.now + fault.span + self.story.setting.long_outage() * 3;
+            self.uneven_until = self.uneven_until.max(until);
+            self.scribe.uneven(self.now, until);
+        }
         match fault.kind {
             Kind::Crash | Kind::Pause => self.hit(fault),
             Kind::CrashAll => self.crash_all(fault.span),
@@ -183,7 +190,12 @@ impl World<'_> {
         };
         let order = name.map_or(Order::DEMOTE, |successor| Order::Takeover { successor });
         let row = self.store.rows.row(fault.target);
-        let term = row.map(|record| record.term).filter(|_| pick % 2 == 0);
+        // Some orders name the present term, some an older one, which they must not hit.
+        let term = row.map(|record| record.term).and_then(|term| match pick % 4 {
+            0 => Some(term),
+            2 => Term::recorded(term.get() - 1),
+            _ => None,
+        });
         self.order(fault, Body::Order { order, term });
     }
 

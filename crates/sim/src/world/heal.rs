@@ -28,6 +28,7 @@ impl World<'_> {
         self.store.guard_crash = None;
         self.drop_waiting(false);
         self.store.rows.lift_all();
+        self.orders_hold.forget();
         for number in 0..small(self.processes.len()) {
             self.mend(number);
         }

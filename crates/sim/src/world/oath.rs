@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 
 use incumbent_protocol::observation::Mark;
 use incumbent_protocol::rounds::register::Vars;
+use incumbent_protocol::term::Term;
 use incumbent_protocol::time::Time;
 
 use crate::check::{Report, Violation};
@@ -19,6 +20,10 @@ const DEPOSED_BY_STORE: &str = "deposed_by_store";
 /// A renewal and a takeover of the same mark never both succeed.
 const RENEWED_OR_TAKEN: &str = "renewed_or_taken";
 
+/// A term that was won and not taken up, because that was heard of too late or is not wanted any more, is
+/// given back before anything else is asked.
+const GIVEN_BACK: &str = "given_back";
+
 /// Rounds become longer by a delta at a time and stay between the first round and the cap; they
 /// become shorter only as was announced, and only a lease of the longer round after that.
 const PACED_AS_ANNOUNCED: &str = "paced_as_announced";
@@ -29,6 +34,7 @@ pub(super) struct Oaths {
     unknowns: u64,
     takeovers: u64,
     paces: u64,
+    debts: u64,
     /// By election: when the shorter round was announced that is under way.
     announced: BTreeMap<usize, At>,
     broken: Vec<Violation>,
@@ -64,6 +70,18 @@ impl Oaths {
                 "the takeover by {who} was decided on {decided_on:?} and replaced {replaced:?}"
             );
             self.accuse(RENEWED_OR_TAKEN, at, story);
+        }
+    }
+
+    /// Somebody that did not take up a term that it won asks something, which is to give it back if
+    /// `given`.
+    pub(super) fn owed(&mut self, at: At, who: &impl ToString, term: Term, given: bool) {
+        self.debts += 1;
+        if !given {
+            let who = who.to_string();
+            let story =
+                format!("{who} won term {term}, did not take it up, and did not give it back");
+            self.accuse(GIVEN_BACK, at, story);
         }
     }
 
@@ -122,6 +140,9 @@ impl Oaths {
         if self.paces > 0 {
             report.checked.push((PACED_AS_ANNOUNCED, self.paces));
         }
+        if self.debts > 0 {
+            report.checked.push((GIVEN_BACK, self.debts));
+        }
         report.violations.extend(self.broken);
         report.violations.sort_by_key(|violation| violation.at);
     }
@@ -133,7 +154,7 @@ mod tests {
     use core::time::Duration;
     use incumbent_protocol::rounds::pace::{Pace, Pacing};
     use incumbent_protocol::rounds::register::MemberId;
-    use incumbent_protocol::term::{Recorded, Term};
+    use incumbent_protocol::term::Recorded;
     use incumbent_protocol::time::StoreTime;
 
     fn properties(oaths: Oaths) -> Vec<&'static str> {
@@ -158,6 +179,15 @@ mod tests {
         let mut oaths = Oaths::default();
         oaths.told_unknown(1, &"a", true);
         assert_eq!(properties(oaths), [DEPOSED_BY_STORE]);
+    }
+
+    #[test]
+    fn a_term_that_is_not_given_back_is_told() {
+        let mut oaths = Oaths::default();
+        let term = Term::recorded(5).expect("terms begin at one");
+        oaths.owed(1, &"a", term, true);
+        oaths.owed(2, &"a", term, false);
+        assert_eq!(properties(oaths), [GIVEN_BACK]);
     }
 
     #[test]

@@ -28,18 +28,18 @@ impl World<'_> {
         match fault.kind {
             Kind::Rollback => {
                 // One that does not know what it lost must leave leases the time to end.
-                let (setting, luck) = (&self.story.setting, self.random.percent(50));
-                let knows = luck || (setting.even_clocks && down < setting.long_outage());
+                let luck = self.random.percent(50);
+                let knows = luck || down < self.story.setting.long_outage();
                 if self.store.rows.roll_back(self.now, fault.span, knows) {
                     self.tally.fire(Kind::Rollback);
                 }
-                self.note_rewind();
+                self.went_back();
             }
             Kind::Delete => {
                 // What is under way was sent to the database that is gone.
                 self.deleted = self.now;
                 self.store.rows.delete(self.now);
-                self.note_rewind();
+                self.went_back();
                 self.tally.fire(Kind::Delete);
             }
             _ => self.tally.fire(fault.kind),
@@ -60,6 +60,15 @@ impl World<'_> {
                 self.drop_transaction(id, told);
             }
         }
+    }
+
+    /// Nothing that was there before is held against a database that went back.
+    fn went_back(&mut self) {
+        self.orders_hold.forget();
+        for election in 0..self.elections.len() {
+            self.place_in_line.forget(election);
+        }
+        self.note_rewind();
     }
 
     /// Says what a database that went back still knows, where there is work or a roster to judge by

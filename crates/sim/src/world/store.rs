@@ -7,8 +7,10 @@
 use incumbent_protocol::lease::request::{Bid, Denied, Done, Request};
 use incumbent_protocol::lease::row::Record;
 use incumbent_protocol::outcome::Outcome;
+use incumbent_protocol::time::Time;
 
 use super::World;
+use crate::check::Given;
 use crate::clock::Span;
 use crate::database::{Key, Owner};
 use crate::fault::Kind;
@@ -181,10 +183,19 @@ impl World<'_> {
         let election = usize::from(mail.election);
         match &mail.body {
             Body::Request { request: Request::Renew(term), .. } => {
-                End::Answered(self.store.rows.renew(self.now, election, term))
+                let outcome = self.store.rows.renew(self.now, election, term);
+                if matches!(outcome, Outcome::Committed(_)) {
+                    let row = self.store.rows.row(election);
+                    self.orders_hold.renewed(Time::from_nanos(self.now), election, row);
+                }
+                End::Answered(outcome)
             }
             Body::Request { request: Request::Resign(term), .. } => {
                 let outcome = self.store.rows.resign(self.now, election, term);
+                if matches!(outcome, Outcome::Committed(_)) {
+                    let row = self.store.rows.row(election);
+                    self.orders_hold.written(Time::from_nanos(self.now), election, row);
+                }
                 self.ring();
                 End::Answered(outcome)
             }
@@ -193,8 +204,14 @@ impl World<'_> {
                 self.take_over(election, &bid, claim)
             }
             Body::Order { order, term } => {
-                let done = self.store.rows.order(self.now, election, order, *term);
-                self.scribe.trace(self.now, || format!("order on election-{election}: {done:?}"));
+                let before = self.store.rows.snapshot(self.now, election);
+                let carried_out = self.store.rows.order(self.now, election, order, *term);
+                let after = self.store.rows.snapshot(self.now, election);
+                let (meant, done) = (*term, carried_out.is_ok());
+                let given = Given { order, meant, done, before: &before, after: &after };
+                self.orders_hold.ordered(Time::from_nanos(self.now), election, given);
+                let what = || format!("order on election-{election}: {carried_out:?}");
+                self.scribe.trace(self.now, what);
                 self.ring();
                 End::Silent
             }
