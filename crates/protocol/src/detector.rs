@@ -13,6 +13,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use serde::{Deserialize, Serialize};
 
 use crate::node::NodeId;
+use crate::planted::{self, Bug};
 use crate::protocol::Protocol;
 use crate::time::Time;
 
@@ -127,7 +128,7 @@ impl Detector {
     fn expire(&mut self, now: Time) {
         let stood_still = self.wake_at().is_some_and(|at| now.since(at) > self.manner.every());
         for (&node, pulse) in &mut self.watched {
-            if stood_still {
+            if stood_still && !planted::is(Bug::StandstillCounts) {
                 pulse.forget(now);
             } else if pulse.expire(now, &self.manner) {
                 self.notices.push_back(Notice::Suspected(node));

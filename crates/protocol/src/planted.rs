@@ -94,6 +94,26 @@ pub enum Bug {
     BlockedForGood,
     /// A late answer to a heartbeat counts for those that went unanswered.
     LateReply,
+    /// A voter that accepts a ballot goes on accepting lower ones.
+    UnheededAccept,
+    /// A proposer goes on from the first value that it is shown, and not from the newest.
+    AnyValue,
+    /// A voter that starts again knows what it accepted, and not what it heeds.
+    HeedForgotten,
+    /// A shortcut can be taken again and again.
+    ShortcutReused,
+    /// When the voters changed, the last register is not rewritten.
+    LastRegisterLeft,
+    /// Once a voter accepted, those that refuse count as if they had.
+    RefusalCounted,
+    /// A bully's node that may not be picked proclaims itself.
+    UnfitProclaims,
+    /// Of two nominees of one run in a ring the lower one stands.
+    LowerStands,
+    /// A ring's node lets a number go by twice.
+    NumberTwice,
+    /// A detector that stood still itself suspects the others.
+    StandstillCounts,
     /// A nominee takes itself for the leader without a majority: the first voter that answers is
     /// enough for it.
     Unratified,
@@ -145,6 +165,16 @@ impl Bug {
         Bug::DeadNeighbour,
         Bug::BlockedForGood,
         Bug::LateReply,
+        Bug::UnheededAccept,
+        Bug::AnyValue,
+        Bug::HeedForgotten,
+        Bug::ShortcutReused,
+        Bug::LastRegisterLeft,
+        Bug::RefusalCounted,
+        Bug::UnfitProclaims,
+        Bug::LowerStands,
+        Bug::NumberTwice,
+        Bug::StandstillCounts,
         Bug::Unratified,
     ];
 
@@ -190,6 +220,16 @@ impl Bug {
             Bug::DeadNeighbour => "dead_neighbour",
             Bug::BlockedForGood => "blocked_for_good",
             Bug::LateReply => "late_reply",
+            Bug::UnheededAccept => "unheeded_accept",
+            Bug::AnyValue => "any_value",
+            Bug::HeedForgotten => "heed_forgotten",
+            Bug::ShortcutReused => "shortcut_reused",
+            Bug::LastRegisterLeft => "last_register_left",
+            Bug::RefusalCounted => "refusal_counted",
+            Bug::UnfitProclaims => "unfit_proclaims",
+            Bug::LowerStands => "lower_stands",
+            Bug::NumberTwice => "number_twice",
+            Bug::StandstillCounts => "standstill_counts",
             Bug::Unratified => "unratified",
         }
     }

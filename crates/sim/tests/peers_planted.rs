@@ -6,15 +6,18 @@ use incumbent_protocol::caucus::Rejoin;
 use incumbent_protocol::detector::{self, Detector};
 use incumbent_protocol::identity::Incarnation;
 use incumbent_protocol::node::NodeId;
-use incumbent_protocol::nomination::{Input, Notice, Run};
+use incumbent_protocol::nomination::{Effect, Input, Notice, Run};
 use incumbent_protocol::planted::{Bug, while_planted};
 use incumbent_protocol::protocol::Protocol;
 use incumbent_protocol::ratify::amend::{Answer, Change, Charter, Question};
 use incumbent_protocol::ratify::proposal::Proposer;
-use incumbent_protocol::ratify::{Amendment, Ask, Ballot, Electorate, Reply, Step, Voter};
+use incumbent_protocol::ratify::{Amendment, Ask, Ballot, Electorate, Reply, Slot, Step, Voter};
+use incumbent_protocol::ring::{self, Ring};
 use incumbent_protocol::time::Time;
 use incumbent_sim::clock::SECOND;
 use incumbent_sim::lab;
+use incumbent_sim::model::explore;
+use incumbent_sim::model::ratify::Setup;
 use incumbent_sim::peers::fault::{Fault, Kind};
 use incumbent_sim::peers::story::{Algorithm, Numbers};
 use incumbent_sim::peers::{Story, run};
@@ -29,11 +32,13 @@ enum Caught {
     World(Algorithm, &'static [Kind], &'static [&'static str]),
     /// By one of these judges, in worlds that are told by hand.
     Told(fn(u64) -> Story, &'static [&'static str]),
+    /// In all states of a small world of ratification.
+    Explored(Setup),
     /// By what a test below looks at.
     Elsewhere(fn()),
 }
 
-use Caught::{Elsewhere, Told, World};
+use Caught::{Elsewhere, Explored, Told, World};
 
 fn net(bug: Bug) -> Caught {
     use Algorithm::{Bully, Ring};
@@ -64,6 +69,16 @@ fn net(bug: Bug) -> Caught {
         ),
         Bug::SettledTooSoon => Elsewhere(a_register_stays_behind),
         Bug::UnchosenElectorate => Elsewhere(an_electorate_is_used_at_once),
+        Bug::UnheededAccept => Elsewhere(a_lower_ballot_is_accepted),
+        Bug::AnyValue => Elsewhere(an_older_value_is_taken),
+        Bug::HeedForgotten => Explored(Setup { crashes: 1, ..Setup::new(1, &[1, 1]) }),
+        Bug::ShortcutReused => Explored(Setup { at_once: true, ..Setup::new(1, &[3]) }),
+        Bug::LastRegisterLeft => Elsewhere(the_last_register_stays_behind),
+        Bug::RefusalCounted => Explored(Setup::new(3, &[1, 1])),
+        Bug::UnfitProclaims => Elsewhere(one_that_may_not_be_picked_is),
+        Bug::LowerStands => Elsewhere(the_lower_of_two_nominees_stands),
+        Bug::NumberTwice => Elsewhere(a_number_goes_by_twice),
+        Bug::StandstillCounts => Elsewhere(whoever_stood_still_suspects_others),
         Bug::BlockedForGood => {
             World(Ring, &[Kind::CrashLeader, Kind::Resign, Kind::Cut], &["eventual_leader"])
         }
@@ -83,12 +98,18 @@ fn assert_caught(bug: Bug) {
     let promises = match &net {
         World(_, _, promises) | Told(_, promises) => *promises,
         Elsewhere(shows) => return shows(),
+        Explored(setup) => {
+            assert_eq!(explore(setup).problem, None);
+            let found = while_planted(bug, || explore(setup)).problem;
+            assert!(found.is_some(), "{} is in no state", bug.as_str());
+            return;
+        }
     };
     for seed in 0..MOST {
         let story = match &net {
             World(algorithm, kinds, _) => Story::among(*algorithm, seed, 180 * SECOND, kinds),
             Told(story, _) => story(seed),
-            Elsewhere(_) => return,
+            Elsewhere(_) | Explored(_) => return,
         };
         let run = run(&story, Some(bug), Keep::default()).expect("the story can be told");
         let mut told = run.report.violations.iter();
@@ -121,6 +142,16 @@ macro_rules! caught {
 }
 
 caught! {
+    a_voter_that_accepts_and_heeds_nothing_is_caught: Bug::UnheededAccept;
+    a_proposer_that_takes_any_value_is_caught: Bug::AnyValue;
+    a_voter_that_forgets_what_it_heeds_is_caught: Bug::HeedForgotten;
+    a_shortcut_taken_twice_is_caught: Bug::ShortcutReused;
+    a_register_that_is_not_rewritten_is_caught: Bug::LastRegisterLeft;
+    a_refusal_counted_as_a_vote_is_caught: Bug::RefusalCounted;
+    a_bully_that_may_not_be_picked_is_caught: Bug::UnfitProclaims;
+    a_ring_in_which_the_lower_nominee_stands_is_caught: Bug::LowerStands;
+    a_ring_in_which_a_number_goes_by_twice_is_caught: Bug::NumberTwice;
+    a_detector_that_blames_others_for_its_standstill_is_caught: Bug::StandstillCounts;
     a_leader_without_a_majority_is_caught: Bug::Unratified;
     half_of_the_voters_taken_for_a_majority_are_caught: Bug::HalfIsEnough;
     a_promise_that_was_not_kept_is_caught: Bug::PromiseNotKept;
@@ -386,6 +417,142 @@ fn a_register_stays_behind() {
     };
     assert!(rewritten());
     assert!(!while_planted(Bug::SettledTooSoon, rewritten));
+}
+
+/// A voter that accepted under one ballot refuses a lower one, though nobody asked it to heed the first.
+fn a_lower_ballot_is_accepted() {
+    let refuses = || {
+        let electorate = Electorate::first([1, 2, 3].map(node));
+        let mut voter: Voter<u8, Paper> = Voter::new(node(1), electorate.clone());
+        let low = Ballot::first(Incarnation::from_random(1));
+        let high = Ballot::after(low, Incarnation::from_random(2));
+        ask(&mut voter, &electorate, 1, Ask::Heed(low));
+        ask(&mut voter, &electorate, 1, Ask::Accept(high, Paper::Number(2)));
+        ask(&mut voter, &electorate, 1, Ask::Accept(low, Paper::Number(1)));
+        let slot = voter.slots().next().map(|(_, slot)| slot.clone());
+        slot.and_then(|slot| slot.accepted).is_some_and(|(ballot, _)| ballot == high)
+    };
+    assert!(refuses());
+    assert!(!while_planted(Bug::UnheededAccept, refuses));
+}
+
+/// Of the values that a majority shows, the one of the highest ballot may be chosen.
+fn an_older_value_is_taken() {
+    let taken = || {
+        let electorate = Electorate::first([1, 2, 3].map(node));
+        let old = Ballot::first(Incarnation::from_random(1));
+        let new = Ballot::after(old, Incarnation::from_random(2));
+        let mut proposer = Proposer::<u8, u8>::new(Incarnation::from_random(3));
+        proposer.heard_of(new);
+        let mut proposal = proposer.attempt(&electorate);
+        let _wait = proposal.hear(node(1), Reply::Shown(Some((old, 1))));
+        match proposal.hear(node(2), Reply::Shown(Some((new, 2)))) {
+            Step::Decide(value) => value,
+            _ => None,
+        }
+    };
+    assert_eq!(taken(), Some(2));
+    assert_eq!(while_planted(Bug::AnyValue, taken), Some(1));
+}
+
+fn the_last_register_stays_behind() {
+    let rewritten = || {
+        let first = Electorate::first([1, 2, 3].map(node));
+        let mut voters = voters(&first);
+        let writer = Ballot::first(Incarnation::from_random(1));
+        for (_, voter) in voters.iter_mut().take(2) {
+            for key in [1, 2] {
+                ask(voter, &first, key, Ask::Accept(writer, Paper::Number(7)));
+            }
+        }
+        let operator = Incarnation::from_random(2);
+        let mut amendment = Amendment::new(operator, 0, first, Change::Add(node(4)));
+        while put(&mut amendment, &mut voters) {}
+        assert_eq!(amendment.electorate().number(), 1);
+        let by = |slot: &Slot<Paper>| slot.accepted.as_ref().map(|(ballot, _)| ballot.by());
+        let slots = voters[0].1.slots().filter(|(key, _)| **key > 0);
+        slots.filter(|(_, slot)| by(slot) == Some(operator)).count()
+    };
+    assert_eq!(rewritten(), 2);
+    assert_eq!(while_planted(Bug::LastRegisterLeft, rewritten), 1);
+}
+
+/// Whom a node picked, one after the other.
+fn picked<M>(protocol: &mut impl Protocol<Input = Input<M>, Notice = Notice>) -> Option<NodeId> {
+    let picks = core::iter::from_fn(|| protocol.poll_notice()).filter_map(|notice| match notice {
+        Notice::Picked { nominee, .. } => Some(nominee),
+        Notice::Began { .. } => None,
+    });
+    picks.last()
+}
+
+fn one_that_may_not_be_picked_is() {
+    let picks = || {
+        let timeouts = bully::Timeouts::of_message_time(core::time::Duration::from_millis(50));
+        let mut bully = Bully::new(node(2), timeouts.expect("long enough"), Rejoin::Sticky);
+        bully.begin(Time::ZERO);
+        for input in [Input::Nodes(vec![node(2)]), Input::Eligible(false), Input::Vacant] {
+            bully.handle(Time::ZERO, input);
+        }
+        while let Some(at) = bully.wake_at().filter(|at| at.as_nanos() < 10_000_000_000) {
+            bully.handle(at, Input::Wake);
+        }
+        picked(&mut bully)
+    };
+    assert_eq!(picks(), None);
+    assert_eq!(while_planted(Bug::UnfitProclaims, picks), Some(node(2)));
+}
+
+fn ring_of_four() -> Ring {
+    let timeouts = ring::Timeouts::of_message_time(core::time::Duration::from_millis(50));
+    let mut ring = Ring::new(node(2), timeouts.expect("long enough"), Rejoin::Sticky);
+    ring.begin(Time::ZERO);
+    ring.handle(Time::ZERO, Input::Nodes([1, 2, 3, 4].map(node).to_vec()));
+    ring
+}
+
+fn the_lower_of_two_nominees_stands() {
+    let last_pick = || {
+        let mut ring = ring_of_four();
+        for nominee in [3, 4] {
+            let word = ring::Word::Elected { run: Run(1), nominee: node(nominee) };
+            let message = ring::Message::Hop(word);
+            ring.handle(Time::ZERO, Input::Message { from: node(1), message });
+        }
+        picked(&mut ring)
+    };
+    assert_eq!(last_pick(), Some(node(4)));
+    assert_eq!(while_planted(Bug::LowerStands, last_pick), Some(node(3)));
+}
+
+fn a_number_goes_by_twice() {
+    let passed = || {
+        let mut ring = ring_of_four();
+        let word = ring::Word::Election { run: Run(1), best: Some(node(3)) };
+        for from in [1, 4] {
+            let message = ring::Message::Hop(word);
+            ring.handle(Time::ZERO, Input::Message { from: node(from), message });
+        }
+        let sent = core::iter::from_fn(|| ring.poll_effect()).filter(|effect| {
+            let Effect::Send { message, .. } = effect;
+            *message == ring::Message::Hop(word)
+        });
+        sent.count()
+    };
+    assert_eq!(passed(), 1);
+    assert_eq!(while_planted(Bug::NumberTwice, passed), 2);
+}
+
+fn whoever_stood_still_suspects_others() {
+    let suspects = || {
+        let mut detector = Detector::new(detector::Manner::default());
+        detector.handle(Time::ZERO, detector::Input::Watch([node(2)].into()));
+        // It did not run for a minute.
+        detector.handle(Time::from_nanos(60_000_000_000), detector::Input::Wake);
+        detector.poll_notice().is_some()
+    };
+    assert!(!suspects());
+    assert!(while_planted(Bug::StandstillCounts, suspects));
 }
 
 /// An electorate that one voter accepted may never have been chosen: it is chosen first.

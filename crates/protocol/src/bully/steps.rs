@@ -64,7 +64,7 @@ impl Bully {
 
     /// Nobody higher lives.
     pub(super) fn hear_nobody(&mut self, now: Time) {
-        if self.peers.eligible {
+        if self.peers.eligible || planted::is(Bug::UnfitProclaims) {
             self.proclaim(now);
         } else {
             self.phase = Phase::Idle;

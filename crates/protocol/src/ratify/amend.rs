@@ -205,7 +205,8 @@ impl<K: Ord + Clone, V: Charter> Amendment<K, V> {
     /// Rewrites what is left, and settles once nothing is.
     fn rewrite(&mut self, left: BTreeSet<K>, how: Move) -> Move {
         let proposal = self.proposer.attempt(&self.electorate);
-        self.enter(if left.is_empty() || planted::is(Bug::SettledTooSoon) {
+        let last = planted::is(Bug::LastRegisterLeft) && left.len() == 1;
+        self.enter(if left.is_empty() || last || planted::is(Bug::SettledTooSoon) {
             Stage::Settling { proposal }
         } else {
             Stage::Rewriting { proposal, left }

@@ -96,6 +96,14 @@ impl<V: Clone> Proposal<V> {
         if !self.electorate.has(from) || matches!(self.phase, Phase::Deciding | Phase::Over) {
             return Step::Wait;
         }
+        let reply = match (&reply, &self.phase) {
+            (Reply::Overruled(_), Phase::Accepting { by, .. })
+                if planted::is(Bug::RefusalCounted) && !by.is_empty() =>
+            {
+                Reply::Accepted
+            }
+            _ => reply,
+        };
         match (reply, &mut self.phase) {
             (Reply::Shown(accepted), Phase::Heeding { shown }) => {
                 shown.insert(from, accepted);
@@ -103,6 +111,8 @@ impl<V: Clone> Proposal<V> {
                     return Step::Wait;
                 }
                 let newest = shown.values().flatten().max_by_key(|(ballot, _)| *ballot);
+                let first = shown.values().flatten().next();
+                let newest = if planted::is(Bug::AnyValue) { first } else { newest };
                 let newest = newest.map(|(_, value)| value.clone());
                 self.phase = Phase::Deciding;
                 Step::Decide(newest)
@@ -235,7 +245,9 @@ impl<K: Ord + Clone, V: Clone> Proposer<K, V> {
     /// An attempt that needs no asking, and the value to decide on; if this proposer was the last to
     /// change the register, as far as it knows. It gets only one such attempt.
     pub fn shortcut(&mut self, key: &K, electorate: &Electorate) -> Option<(Proposal<V>, V)> {
-        let (number, ballot, value) = self.held.remove(key)?;
+        let reused = planted::is(Bug::ShortcutReused);
+        let held = if reused { self.held.get(key).cloned() } else { self.held.remove(key) };
+        let (number, ballot, value) = held?;
         if number != electorate.number() {
             return None;
         }

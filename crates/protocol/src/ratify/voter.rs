@@ -140,7 +140,10 @@ impl<K: Ord + Clone, V: Clone> Voter<K, V> {
         for entry in entries {
             match entry {
                 Entry::Electorate(known) => voter.electorate = known,
-                Entry::Slot(key, slot) => drop(voter.slots.insert(key, slot)),
+                Entry::Slot(key, slot) => {
+                    let heeds = slot.heeds.filter(|_| !planted::is(Bug::HeedForgotten));
+                    voter.slots.insert(key, Slot { heeds, ..slot });
+                }
             }
         }
         voter
@@ -224,7 +227,9 @@ impl<K: Ord + Clone, V: Clone> Voter<K, V> {
                     Reply::Overruled(higher)
                 }
                 _ => {
-                    let slot = Slot { heeds: Some(ballot.next()), accepted: Some((ballot, value)) };
+                    let unheeded = planted::is(Bug::UnheededAccept);
+                    let heeds = if unheeded { slot.heeds } else { Some(ballot.next()) };
+                    let slot = Slot { heeds, accepted: Some((ballot, value)) };
                     self.keep(key, slot, entries);
                     Reply::Accepted
                 }

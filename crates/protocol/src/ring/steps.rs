@@ -95,7 +95,7 @@ impl Ring {
     /// Sends or forwards an election message, and is a participant from then on.
     fn pass_on(&mut self, now: Time, best: Option<NodeId>) {
         self.participant = true;
-        if self.passed.insert(best) {
+        if self.passed.insert(best) || planted::is(Bug::NumberTwice) {
             self.send_word(now, Word::Election { run: self.run, best });
         }
     }
@@ -117,7 +117,7 @@ impl Ring {
         match self.nominee {
             Some(known) if known == nominee => {}
             // Two were picked in one run, which takes a message that was lost: the higher stands.
-            Some(known) if known > nominee => {
+            Some(known) if (known > nominee) != planted::is(Bug::LowerStands) => {
                 let current = self.current();
                 self.send(from, current);
                 self.send(nominee, current);
