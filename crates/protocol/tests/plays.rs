@@ -109,6 +109,9 @@ plays! {
     in_rounds_stepping_back_lets_the_next_in_line_go_first,
     in_rounds_stepping_back_does_not_hasten_the_end_of_a_doubtful_term,
     in_rounds_a_cordoned_candidate_does_not_hold_up_the_line,
+    a_row_that_was_deleted_by_hand_is_not_believed_for_a_lease,
+    a_late_renewal_counts_from_before_it_was_asked_for,
+    a_stray_renewal_does_not_hide_that_the_store_went_back,
 }
 
 #[test]

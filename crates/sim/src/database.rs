@@ -332,11 +332,11 @@ mod tests {
         let mut database = Database::new(1, 0, 0);
         led(&mut database, 10);
         database.delete(11);
-        let snapshot = database.snapshot(11, 0);
-        assert!(snapshot.went_back(None) && snapshot.record.is_none());
+        let (lease, snapshot) = (Duration::from_secs(1), database.snapshot(11, 0));
+        assert!(snapshot.went_back(None, lease) && snapshot.record.is_none());
         led_again(&mut database, 2_000);
         let snapshot = database.snapshot(2_000, 0);
-        assert!(!snapshot.went_back(None) && snapshot.replaced.is_some());
+        assert!(!snapshot.went_back(None, Duration::ZERO) && snapshot.replaced.is_some());
     }
 
     #[test]

@@ -187,7 +187,7 @@ impl Candidacy {
         self.newest = self.newest.max(term);
         let lease = snapshot.record.as_ref().map(|record| record.rules.lease());
         self.longest = self.longest.max(lease.unwrap_or_default());
-        self.behind = snapshot.went_back(self.newest).then_some(self.longest);
+        self.behind = snapshot.went_back(self.newest, self.longest).then_some(self.longest);
         self.went_back &= self.behind.is_some();
         self.record.clone_from(&snapshot.record);
         if self.membership.is_some() {

@@ -145,7 +145,7 @@ impl Bid {
     }
 
     fn opening(&self, snapshot: &Snapshot) -> Result<Opening, Refusal> {
-        let went_back = snapshot.went_back(self.newest);
+        let went_back = snapshot.went_back(self.newest, self.longest);
         let stood = |patience| {
             self.suspicion.as_ref().is_some_and(|s| s.covers(&snapshot.view(), patience))
         };
@@ -498,6 +498,18 @@ mod tests {
     fn a_replaced_store_that_is_empty_is_waited_for_too() {
         let empty = Snapshot { record: None, ..went_back(State::Held) };
         assert_waits(&bid(SECOND * 40, SECOND * 40, None), &empty, SECOND * 40);
+    }
+
+    #[test]
+    fn a_beat_soon_after_the_store_went_back_proves_nothing() {
+        let mut snapshot = went_back(State::Released);
+        if let Some(record) = &mut snapshot.record {
+            record.beaten_at = at(119);
+        }
+        assert_waits(&bid(SECOND * 11, SECOND * 11, None), &snapshot, SECOND * 11);
+        assert_waits(&bid(SECOND, SECOND * 11, None), &snapshot, SECOND * 11);
+        let over = bid(SECOND * 10, SECOND * 10, None);
+        assert!(over.decide(&snapshot).is_ok(), "all leases that it knows of are over");
     }
 
     #[test]

@@ -121,21 +121,26 @@ impl Snapshot {
 
     /// What observers watch.
     pub fn view(&self) -> View {
-        let forgotten = planted::is(Bug::ReplacementForgotten) && !self.may_lack_writes();
+        let forgotten =
+            planted::is(Bug::ReplacementForgotten) && !self.may_lack_writes(Duration::ZERO);
         View { mark: self.mark(), replaced: self.replaced.filter(|_| !forgotten) }
     }
 
     /// Whether the store lacks, or may lack, what was written last: a newer term was seen, or the
-    /// store took the place of another and no leader has beaten since.
-    pub fn went_back(&self, newest: Option<Term>) -> bool {
+    /// store took the place of another and either no leader has beaten since, or a lease of the
+    /// `longest` may still run that was lost with its claim. In that time a beat proves nothing: it may
+    /// be a late one of a leader of the past.
+    pub fn went_back(&self, newest: Option<Term>, longest: Duration) -> bool {
         let found = self.record.as_ref().map(|record| record.term);
-        newest > found || (self.may_lack_writes() && !planted::is(Bug::ReplacementIgnored))
+        let replaced = self.may_lack_writes(longest) && !planted::is(Bug::ReplacementIgnored);
+        newest > found || replaced
     }
 
-    fn may_lack_writes(&self) -> bool {
+    fn may_lack_writes(&self, longest: Duration) -> bool {
         self.replaced.is_some_and(|at| {
-            let lately = self.now.since(at) < Rules::LEASE_MAX;
-            lately && self.record.as_ref().is_none_or(|record| record.beaten_at <= at)
+            let age = self.now.since(at);
+            let beaten = self.record.as_ref().is_some_and(|record| record.beaten_at > at);
+            age < longest || (age < Rules::LEASE_MAX && !beaten)
         })
     }
 

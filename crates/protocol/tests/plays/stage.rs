@@ -74,6 +74,7 @@ impl Stage {
             ("save-store", []) => self.world.store.save(),
             ("restore-store", []) => self.world.store.restore(),
             ("drop-store", []) => self.world.store.lose_all(),
+            ("delete-rows", []) => self.world.store.lose_rows(),
             ("drop-vars", []) => self.world.store.registers.vars = None,
             ("beyond-all-promises", []) => self.lawless = true,
             (_, [name, arguments @ ..]) => self.fault(verb, self.who(name)?, arguments)?,

@@ -120,18 +120,29 @@ impl Store {
         self.saved = Some((self.record.clone(), self.registers.clone()));
     }
 
-    /// Goes back to the copy, as a restored backup or a replica that missed the last writes does.
+    /// Goes back to the copy, as a restored backup or a replica that missed the last writes does, and
+    /// knows it.
     pub(crate) fn restore(&mut self) {
+        self.note_replaced();
         (self.record, self.registers) = self.saved.clone().unwrap_or_default();
     }
 
-    /// Loses everything and begins anew, under candidates that are running.
+    /// Loses everything and begins anew, under candidates that are running, and knows it.
     pub(crate) fn lose_all(&mut self) {
+        self.note_replaced();
+        self.lose_rows();
+    }
+
+    /// Loses everything, as if by hand, and does not know it.
+    pub(crate) fn lose_rows(&mut self) {
+        self.record = None;
+        self.registers = Registers::default();
+    }
+
+    fn note_replaced(&mut self) {
         let beaten = self.record.as_ref().map_or(EPOCH, |record| record.beaten_at.as_micros());
         let before = self.replaced.map_or(0, StoreTime::as_micros);
         self.replaced = Some(StoreTime::from_micros(beaten.max(before) + 1));
-        self.record = None;
-        self.registers = Registers::default();
     }
 
     /// Steps the wall clock.

@@ -45,7 +45,7 @@ impl Contend {
         let stood = self.bid.suspicion.as_ref();
         let stood = stood.is_some_and(|s| s.covers(&election.view(), longest));
         let earlier = vars.pace.number < self.pace;
-        if (election.went_back(newest) || earlier) && !stood {
+        if (election.went_back(newest, longest) || earlier) && !stood {
             let found = election.record.as_ref().map(|record| record.term);
             return Err(Refusal::WentBack { newest, found });
         }
