@@ -21,14 +21,13 @@ const SUITE: &str = "sid";
 const PACKAGES: &str = "--include=mysql-server,postgresql,openssl";
 
 /// What shows that a folder is complete.
-const COMPLETE: &[&str] = &["usr/sbin/mysqld", "usr/bin/mysql", "usr/lib/postgresql"];
+const COMPLETE: &[&str] = &["usr/sbin/mysqld", "usr/bin/mariadb", "usr/lib/postgresql"];
 
 /// Lets tests that start MariaDB start MySQL instead.
 const MYSQL: &str = "INCUMBENT_TESTBED_MYSQL";
 
 /// The programs of MySQL under the names that tests know.
-const NAMES: &[(&str, &str)] =
-    &[("/usr/bin/mysql", "mariadb"), ("/usr/bin/mysqldump", "mariadb-dump")];
+const NAMES: &[(&str, &str)] = &[("mysql", "mariadb"), ("mysqldump", "mariadb-dump")];
 
 /// What cannot be tried on MySQL: it encrypts every connection, so that a proxy finds no statement in it whose answer it
 /// could withhold (others withhold by direction); and two tests ask in words of MariaDB alone.
@@ -96,11 +95,11 @@ fn make(place: &Path) -> anyhow::Result<()> {
     let mut command = Command::new("debootstrap");
     command.args(["--variant=minbase", PACKAGES, SUITE]).arg(&unfinished).arg(mirror()?);
     process::run(&mut command)?;
-    ensure!(is_complete(&unfinished), "the servers are not in {}", unfinished.display());
     for (program, name) in NAMES {
-        let link = unfinished.join("usr/local/bin").join(name);
+        let link = unfinished.join("usr/bin").join(name);
         symlink(program, &link).with_context(|| format!("making {}", link.display()))?;
     }
+    ensure!(is_complete(&unfinished), "the servers are not in {}", unfinished.display());
     fs::rename(&unfinished, place).context("naming the folder of the servers")
 }
 

@@ -44,7 +44,7 @@ async fn candidates_find_the_primary_among_several_hosts_and_follow_a_promotion(
     let url = at_ports(&primary.url(), primary.port(), &ports);
     let folder = tempfile::tempdir().expect("a folder");
     let paths = [0, 1].map(|at| folder.path().join(NAMES[at]));
-    let config = |at: usize| Config::new().name(NAMES[at]).lease(LEASE).history(&paths[at]);
+    let config = |at: usize| Config::new().name(NAMES[at]).lease(LEASE * 3).history(&paths[at]);
     let (one, two) = (enter(&url, &config(0)).await, enter(&url, &config(1)).await);
     let first = soon("a leadership", one.campaign()).await.expect("won");
     let waiting = two.clone();
@@ -85,7 +85,7 @@ async fn candidates_leave_a_server_that_became_read_only_for_the_one_that_can_be
     }
     Server::sql(&new, "SET GLOBAL read_only = 1").await;
     let url = at_ports(&new.url(), new.port(), &[new.port(), old.port()]);
-    let config = Config::new().name("one").lease(LEASE);
+    let config = Config::new().name("one").lease(LEASE * 3);
     let election = enter(&url, &config).await;
     drop(soon("a leadership", election.campaign()).await.expect("won"));
     let terms = "SELECT COUNT(*) FROM incumbent_term";
@@ -105,7 +105,7 @@ async fn a_host_that_says_nothing_holds_nobody_up() {
     let proxy = Proxy::start(server.address()).await.expect("a proxy");
     proxy.silence(Way::Both);
     let url = at_ports(&server.url(), server.port(), &[proxy.port(), server.port()]);
-    let election = enter(&url, &Config::new().lease(LEASE)).await;
+    let election = enter(&url, &Config::new().lease(LEASE * 3)).await;
     drop(soon("a leadership", election.campaign()).await.expect("won"));
     election.backend().clone().close().await;
 }
