@@ -18,6 +18,12 @@ pub(crate) fn run(root: &Path, action: ChaosAction) -> anyhow::Result<()> {
             set(&mut command, &[("ROUNDS", rounds), ("SEED", seed)]);
             process::run(&mut command)
         }
+        ChaosAction::Stops { stops, seed } => {
+            let mut command = test(root, "stops", false);
+            command.arg("--ignored");
+            set(&mut command, &[("STOPS", stops), ("SEED", seed)]);
+            process::run(&mut command)
+        }
         ChaosAction::Peers(peers) => shake(root, peers),
         ChaosAction::Cuts { seconds, lease, scheme } => {
             let mut command = test(root, "peers_cuts", false);

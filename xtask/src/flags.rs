@@ -127,6 +127,16 @@ pub(crate) enum ChaosAction {
         seed: u64,
     },
 
+    /// Leaders on SQLite are stopped while others load the disk: each has a successor.
+    Stops {
+        /// How many stops, on six elections side by side
+        #[arg(long, value_name = "N", default_value_t = 500)]
+        stops: u64,
+        /// What the moments are drawn from
+        #[arg(long, value_name = "N", default_value_t = 1)]
+        seed: u64,
+    },
+
     /// `ring://` and `bully://`: peers are killed, stopped and parted; never do two lead at once.
     Peers(Peers),
 
