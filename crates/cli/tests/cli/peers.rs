@@ -147,7 +147,7 @@ fn a_secret_is_needed_between_machines_and_never_shown() {
     let desk = Desk::new();
     let url = "ring://192.0.2.1,192.0.2.2,192.0.2.3";
     let ended = desk.call(&["status", "--url", url]);
-    assert_eq!(ended.code, 125, "{ended:?}");
+    assert_eq!(ended.code, 2, "{ended:?}");
     assert!(ended.err.contains("make one with `incumbent secret`"), "{ended:?}");
     let ended = desk.call(&["status", "--url", url, "--secret-file", "missing"]);
     assert_eq!(ended.code, 2, "{ended:?}");
