@@ -51,6 +51,8 @@ enum Excuse {
 /// The last leadership of one candidate in one election, and the work under it.
 #[derive(Clone, Debug)]
 struct Post {
+    /// Where every pause is marked, nothing was frozen that is not said to be.
+    marked: bool,
     clock: Clock,
     term: Term,
     until: Time,
@@ -109,7 +111,7 @@ impl Post {
     /// Whether its work ended when it went on: about when it told of the loss.
     fn was_frozen(&self) -> bool {
         match (self.lost, self.ended) {
-            (Some((lost, _)), Some(ended)) => {
+            (Some((lost, _)), Some(ended)) if !self.marked => {
                 lost.at > self.until && ended.at <= lost.at + GRACE && lost.at <= ended.at + GRACE
             }
             _ => false,
@@ -230,6 +232,7 @@ impl WorkStopsInTime {
     fn gained(&mut self, fact: &Fact<'_>, contest: Contest, term: Term, until: Time) {
         let mut before = self.posts.at(contest, fact.who).replace(Post {
             clock: fact.clock,
+            marked: self.marked,
             term,
             until,
             line: fact.line,
