@@ -6,7 +6,8 @@
 //! one; a term's transactions come from the candidate that it was issued to; each has a place of its
 //! own; what a candidate was told to be committed is in the store, and what it was told to be
 //! refused is not. An outcome that is unknown is neither. After a store went back, the order is the
-//! one that it then has.
+//! one that it then has: the term that it shows may go on, for the candidate that had it, and a term
+//! that was lost commits nothing.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -31,6 +32,10 @@ pub struct ByTransaction {
 #[derive(Debug, Default)]
 struct Store {
     newest: Option<(Term, Option<Who>, Spot)>,
+    /// Whom each term was issued to, also before the store went back.
+    holders: BTreeMap<Term, Who>,
+    /// When it last went back.
+    rewound: Option<Spot>,
     /// The last place, and the line that tells of it.
     position: Option<(u64, u64)>,
 }
@@ -59,6 +64,11 @@ impl ByTransaction {
                 "work of {who} was committed at {at} in term {term} of {election}, which was issued to {}",
                 fact.cast.candidate(to)
             )),
+            newest if newest.is_none_or(|(newest, ..)| newest < term) => {
+                store.rewound.map(|rewound| format!(
+                    "work of {who} was committed at {at} in term {term} of {election}, which was lost when the store went back at {rewound}"
+                ))
+            }
             _ => None,
         };
         if let Some(story) = story {
@@ -131,6 +141,9 @@ impl Checker for ByTransaction {
         match (fact.event, fact.contest, fact.other) {
             (Event::Issued { term, .. }, Some(contest), to) => {
                 let store = self.stores.at(contest, fact.clock);
+                if let Some(to) = to {
+                    store.holders.insert(*term, to);
+                }
                 if store.newest.is_none_or(|(newest, ..)| newest < *term) {
                     store.newest = Some((*term, to, fact.spot()));
                 }
@@ -144,7 +157,9 @@ impl Checker for ByTransaction {
             }
             (Event::Rewound { newest, position, .. }, Some(contest), _) => {
                 let store = self.stores.at(contest, fact.clock);
-                store.newest = newest.map(|term| (term, None, fact.spot()));
+                let holder = |term| store.holders.get(&term).copied();
+                store.newest = newest.map(|term| (term, holder(term), fact.spot()));
+                store.rewound = Some(fact.spot());
                 store.position = Some((*position, fact.line));
             }
             _ => {}

@@ -111,3 +111,19 @@ fn a_store_that_went_back_is_judged_by_what_it_then_has() {
     let again = [&lines[..], &[committed(7, A, 5, 3, 3)]].concat();
     accused::<ByTransaction>(&again, &["term 5", "term 7"]);
 }
+
+#[test]
+fn work_in_a_term_that_was_lost_is_told() {
+    let lines =
+        [issued(0, 5, A), issued(2, 6, B), rewound(4, Some(5), 0), committed(5, B, 6, 1, 1)];
+    accused::<ByTransaction>(&lines, &["work of b#", "term 6", "lost when the store went back"]);
+    let lines = [issued(0, 5, A), rewound(4, None, 0), committed(5, A, 5, 1, 1)];
+    accused::<ByTransaction>(&lines, &["work of a#", "term 5", "lost when the store went back"]);
+}
+
+#[test]
+fn the_term_that_a_store_went_back_to_is_still_that_of_its_candidate() {
+    let lines =
+        [issued(0, 5, A), issued(2, 6, B), rewound(4, Some(5), 0), committed(5, B, 5, 1, 1)];
+    accused::<ByTransaction>(&lines, &["work of b#", "term 5", "issued to a#"]);
+}
