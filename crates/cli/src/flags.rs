@@ -8,7 +8,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 use incumbent::Expiry;
 
 use crate::exit::CODES;
@@ -29,7 +29,8 @@ pub(crate) use bench::{BenchArgs, BenchCommand, FailoverArgs, HostArgs};
 pub(crate) use health::{HealthFlags, HealthUsage};
 pub(crate) use lab::{Initiator, LabArgs};
 pub(crate) use orders::{
-    ControlArgs, CordonArgs, DemoteArgs, ExplainArgs, Papers, TakeoverArgs, TransferArgs, WaitArgs,
+    ControlArgs, CordonArgs, DemoteArgs, ExplainArgs, Papers, ReachArgs, TakeoverArgs,
+    TransferArgs, WaitArgs,
 };
 pub(crate) use peers::{PeerFlags, SECRET, VotersArgs, VotersCommand, private_variables};
 pub(crate) use policy::{Label, PolicyFlags, label};
@@ -55,6 +56,49 @@ pub(crate) struct Flags {
     pub(crate) peers: PeerFlags,
     #[command(subcommand)]
     pub(crate) command: Command,
+}
+
+/// The commands that have nothing to do with a store, so that most shared options mean nothing to them.
+const STORELESS: [&str; 4] = ["secret", "lab", "audit", "completions"];
+
+/// The shared options that mean something to every command.
+const OF_ALL: [&str; 2] = ["json", "verbose"];
+
+impl Flags {
+    /// Reads the command line.
+    pub(crate) fn read() -> Result<Flags, clap::Error> {
+        let mut parser = Flags::parser();
+        let matches = parser.try_get_matches_from_mut(std::env::args_os())?;
+        Flags::from_arg_matches(&matches).map_err(|error| error.format(&mut parser))
+    }
+
+    /// The parser, whose help pages show options only where they mean something.
+    fn parser() -> clap::Command {
+        let mut parser = Flags::command();
+        // Only then the commands have the shared options.
+        parser.build();
+        for command in parser.get_subcommands_mut() {
+            if STORELESS.contains(&command.get_name()) {
+                *command = std::mem::take(command).mut_args(|option| {
+                    let hides =
+                        option.is_global_set() && !OF_ALL.contains(&option.get_id().as_str());
+                    option.hide(hides)
+                });
+            }
+        }
+        parser
+    }
+
+    /// The variables of the environment that say something, as a flag would.
+    pub(crate) fn variables() -> Vec<String> {
+        let mut parser = Flags::command();
+        parser.build();
+        let own = parser.get_arguments();
+        let all = own.chain(parser.get_subcommands().flat_map(clap::Command::get_arguments));
+        let named = all.filter_map(|option| option.get_env()?.to_str());
+        let all: std::collections::BTreeSet<&str> = named.collect();
+        all.into_iter().map(str::to_owned).collect()
+    }
 }
 
 /// Flags that every subcommand takes.
@@ -152,7 +196,7 @@ pub(crate) enum Command {
     Members(MembersArgs),
     /// Show changes as they happen.
     #[command(after_help = examples::WATCH)]
-    Watch,
+    Watch(ElectionArg),
     /// Show past terms and orders: who led, from when to when, and why it changed.
     #[command(after_help = examples::HISTORY)]
     History(HistoryArgs),
@@ -224,20 +268,61 @@ pub(crate) enum Command {
     DemoWork,
 }
 
+impl Command {
+    /// Whether people call it, and not this program itself.
+    pub(crate) fn is_for_people(&self) -> bool {
+        !matches!(
+            self,
+            Command::Guard(_)
+                | Command::Enter(_)
+                | Command::Foreground
+                | Command::BenchHost(_)
+                | Command::DemoWork
+        )
+    }
+
+    /// The election that is named as an argument.
+    pub(crate) fn election(&self) -> Option<&String> {
+        let argument = match self {
+            Command::Status(args) => &args.election,
+            Command::Members(args) => &args.election,
+            Command::Watch(election) => election,
+            Command::History(args) => &args.election,
+            Command::Explain(args) => &args.election,
+            Command::Transfer(args) => &args.election,
+            Command::Demote(args) => &args.election,
+            Command::Takeover(args) => &args.election,
+            Command::Pause(args) | Command::Resume(args) => &args.election,
+            Command::Cordon(args) | Command::Uncordon(args) => &args.election,
+            _ => return None,
+        };
+        argument.named.as_ref()
+    }
+}
+
+/// The election as an argument.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct ElectionArg {
+    /// Which election; the same as --election.
+    #[arg(value_name = "ELECTION")]
+    pub(crate) named: Option<String>,
+}
+
 /// What `status` takes.
 #[derive(Debug, Args)]
 pub(crate) struct StatusArgs {
-    /// Which election; the same as --election.
-    #[arg(value_name = "ELECTION", conflicts_with = "all")]
-    pub(crate) named: Option<String>,
+    #[command(flatten)]
+    pub(crate) election: ElectionArg,
     /// Show every election of the store.
-    #[arg(long)]
+    #[arg(long, conflicts_with = "named")]
     pub(crate) all: bool,
 }
 
 /// What `history` takes.
 #[derive(Debug, Args)]
 pub(crate) struct HistoryArgs {
+    #[command(flatten)]
+    pub(crate) election: ElectionArg,
     /// At most so many terms, newest first, and the orders that came between them.
     #[arg(long, default_value_t = 20, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) limit: u32,

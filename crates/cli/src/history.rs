@@ -32,14 +32,24 @@ pub(crate) async fn history(
         printer.line(format!("nobody ever led {} here", settings.election))?;
     } else {
         let mut table = Table::new(HEAD);
+        let mut is_backwards = false;
         for face in faces {
             face.orders.iter().for_each(|order| table.row(order.row()));
             table.row(face.row());
+            is_backwards |= face.clock_went_back;
         }
         printer.line(table)?;
+        if is_backwards {
+            printer.line(BACKWARDS)?;
+        }
     }
     Ok(if terms.is_empty() { Exit::No } else { Exit::Ok })
 }
+
+/// Below a table with such a term.
+const BACKWARDS: &str = "\
+A term that ended before it began: the store's clock went back meanwhile, for example because another\n\
+server with a slower clock took over. Terms are in their true order; their times are not.";
 
 /// As many orders as a store keeps.
 const ORDERS_MOST: u32 = 1_000;
@@ -57,6 +67,8 @@ struct Face<'a> {
     ended: Option<String>,
     /// Seconds; up to now for a term that goes on.
     duration: f64,
+    /// Whether it ended before it began, by the store's clock.
+    clock_went_back: bool,
     /// Why it could begin: `first`, `released`, `died`, `expired` or `own`.
     opening: &'a str,
     /// Why it ended.
@@ -74,6 +86,7 @@ struct Face<'a> {
 impl<'a> Face<'a> {
     fn of(record: &'a TermRecord, orders: &'a [OrderRecord], now: incumbent::StoreTime) -> Self {
         let orders = orders.iter().filter(|order| order.term == record.term);
+        let clock_went_back = record.ended.unwrap_or(now) < record.began;
         let led_for = record.ended.unwrap_or(now).since(record.began);
         Face {
             term: record.term.get(),
@@ -82,6 +95,7 @@ impl<'a> Face<'a> {
             began: moment::rfc3339(record.began),
             ended: record.ended.map(moment::rfc3339),
             duration: led_for.as_secs_f64(),
+            clock_went_back,
             opening: &record.opening,
             ending: record.ending.as_deref(),
             actor: record.actor.as_deref(),
@@ -99,7 +113,7 @@ impl<'a> Face<'a> {
             self.leader.to_owned(),
             moment::show(self.record.began),
             self.record.ended.map_or_else(|| "-".to_owned(), moment::show),
-            span::show(self.led_for),
+            if self.clock_went_back { "?".to_owned() } else { span::show(self.led_for) },
             self.opening.to_owned(),
             or_dash(self.ending),
             or_dash(self.actor),

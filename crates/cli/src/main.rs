@@ -29,14 +29,13 @@ mod span;
 mod status;
 mod table;
 mod trace;
+mod variables;
 mod voters;
 mod watch;
 mod wrap;
 
 use std::io::ErrorKind;
 use std::process::ExitCode;
-
-use clap::Parser;
 
 use crate::exit::Exit;
 use crate::flags::{Command, Flags};
@@ -45,7 +44,7 @@ use crate::settings::Settings;
 use crate::trace::Trace;
 
 fn main() -> ExitCode {
-    let flags = match Flags::try_parse() {
+    let flags = match Flags::read() {
         Ok(flags) => flags,
         Err(page) => return show(&page).into(),
     };
@@ -67,11 +66,14 @@ fn main() -> ExitCode {
 
 async fn dispatch(flags: Flags, printer: &Printer) -> anyhow::Result<Exit> {
     let settings = Settings::new(&flags);
+    if flags.command.is_for_people() {
+        variables::warn(printer);
+    }
     match flags.command {
         Command::Run(args) => run::run(&settings?, printer, args).await,
         Command::Status(args) => status::status(&settings?, printer, &args).await,
         Command::Members(args) => members::members(&settings?, printer, &args).await,
-        Command::Watch => watch::watch(&settings?, printer).await,
+        Command::Watch(_) => watch::watch(&settings?, printer).await,
         Command::History(args) => history::history(&settings?, printer, &args).await,
         Command::Explain(args) => explain::explain(&settings?, printer, &args).await,
         Command::Transfer(args) => order::transfer(&settings?, printer, &args).await,

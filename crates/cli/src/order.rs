@@ -69,6 +69,11 @@ fn signed(papers: &Papers) -> Result<(String, Option<String>), OrderUsage> {
     Ok((actor, papers.reason.clone()))
 }
 
+/// A refusal says in which election: it may be another one than was meant.
+fn named(election: &str, error: Error) -> anyhow::Error {
+    anyhow::Error::new(error).context(format!("election {election}"))
+}
+
 /// Carries an order out.
 async fn give(
     backend: &Backend,

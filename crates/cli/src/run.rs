@@ -149,7 +149,7 @@ impl Supervisor<'_> {
                 Err(exit) => return Ok(exit),
             };
             wait = self.args.wait;
-            if let Some(exit) = self.lead(won, signals).await? {
+            if let Some(exit) = self.lead(won, signals, lookout).await? {
                 return Ok(exit);
             }
         }
@@ -179,6 +179,14 @@ impl Supervisor<'_> {
                         let text = format!("contends for {} now", self.field.describe());
                         voice.say("contending", &text);
                     }
+                    News::Leads(index, leader) => {
+                        let election = self.field.name(index);
+                        let text = leader.map_or_else(
+                            || format!("nobody leads {election}"),
+                            |leader| format!("{leader} leads {election}"),
+                        );
+                        voice.say("following", &text);
+                    }
                     News::Twin(who) => {
                         let text = format!("another live process has the same name: {who}");
                         voice.say("twin", &text);
@@ -202,7 +210,12 @@ impl Supervisor<'_> {
     }
 
     /// Works under this leadership and lets go of it; `None` if the candidate contends again.
-    async fn lead(&self, won: Won, signals: &mut Signals) -> anyhow::Result<Option<Exit>> {
+    async fn lead(
+        &self,
+        won: Won,
+        signals: &mut Signals,
+        lookout: &mut Lookout,
+    ) -> anyhow::Result<Option<Exit>> {
         let Won { leadership, slot } = won;
         let election = leadership.election().clone();
         let voice = self.voice(election.as_str(), Some(leadership.term().get()));
@@ -210,7 +223,7 @@ impl Supervisor<'_> {
         let Supervisor { args, me, grace, stop_timeout, history, .. } = *self;
         let shift =
             Shift { voice, args, leadership: &leadership, slot, me, grace, stop_timeout, history };
-        let end = shift.work(signals).await;
+        let end = shift.work(signals, lookout).await;
         let next = next_term(&leadership);
         if let Err(error) = leadership.resign().await {
             voice.say("unsettled", &format!("the store was not told: {error}"));
@@ -225,7 +238,8 @@ impl Supervisor<'_> {
                 Ok(self.args.ends_with_a_loss().then_some(Exit::Lost))
             }
             End::Lost(reason) => {
-                voice.say("lost", &format!("{reason}; the command is dead"));
+                let why = shift::because(reason, lookout).await;
+                voice.say("lost", &format!("{why}; the command is dead"));
                 Ok(self.args.ends_with_a_loss().then_some(Exit::Lost))
             }
         }

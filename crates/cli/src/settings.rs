@@ -104,12 +104,8 @@ impl Settings {
             Some(url) => (url, None),
             None => folder::default_store()?,
         };
-        let named = match &flags.command {
-            Command::Status(args) => args.named.clone(),
-            Command::Members(args) => args.named.clone(),
-            _ => None,
-        };
-        let election = named.or(shared.election.clone()).or(file.election.take());
+        let election =
+            flags.command.election().cloned().or(shared.election.clone()).or(file.election.take());
         let election = election.unwrap_or_else(|| DEFAULT_ELECTION.to_owned());
         ElectionName::new(&election).map_err(incumbent::Error::from)?;
         let grace = match &flags.command {

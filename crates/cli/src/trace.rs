@@ -8,11 +8,37 @@
 #[cfg(feature = "otel")]
 mod otel;
 
+use tracing::{Event, Level, Subscriber};
+use tracing_subscriber::fmt::format::Writer;
+use tracing_subscriber::fmt::{FmtContext, FormatEvent, FormatFields};
 use tracing_subscriber::layer::SubscriberExt;
+use tracing_subscriber::registry::LookupSpan;
 use tracing_subscriber::util::SubscriberInitExt;
 use tracing_subscriber::{EnvFilter, Layer};
 
 use crate::flags::{Command, Flags, LogFormat};
+
+/// Lines that look like all others of this program.
+#[derive(Debug)]
+struct Plain;
+
+impl<S, N> FormatEvent<S, N> for Plain
+where
+    S: Subscriber + for<'a> LookupSpan<'a>,
+    N: for<'a> FormatFields<'a> + 'static,
+{
+    fn format_event(
+        &self,
+        context: &FmtContext<'_, S, N>,
+        mut writer: Writer<'_>,
+        event: &Event<'_>,
+    ) -> std::fmt::Result {
+        let is_error = *event.metadata().level() == Level::ERROR;
+        write!(writer, "incumbent: {}: ", if is_error { "error" } else { "warning" })?;
+        context.format_fields(writer.by_ref(), event)?;
+        writeln!(writer)
+    }
+}
 
 /// Lines and traces, until it is ended.
 #[derive(Debug)]
@@ -31,6 +57,10 @@ impl Trace {
         };
         // What a driver has to say is for those who look for trouble.
         let filter = EnvFilter::new(match verbose {
+            // What `run` tells of itself is not told twice.
+            0 if matches!(flags.command, Command::Run(_)) => {
+                "warn,sqlx=off,incumbent::driver::seat::roll=error"
+            }
             0 => "warn,sqlx=off",
             1 => "info,sqlx=off",
             2 => "debug",
@@ -38,6 +68,7 @@ impl Trace {
         });
         let lines = tracing_subscriber::fmt::layer().with_writer(std::io::stderr).with_ansi(false);
         let lines = match format {
+            LogFormat::Text if verbose == 0 => lines.event_format(Plain).boxed(),
             LogFormat::Text => lines.boxed(),
             LogFormat::Json => lines.json().flatten_event(true).boxed(),
         };

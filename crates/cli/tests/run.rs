@@ -376,3 +376,24 @@ fn a_program_whose_file_was_replaced_still_takes_over() {
     troupe.signal("ann", Signal::TERM);
     assert_eq!(troupe.nth_start(2).name, "bob");
 }
+
+#[test]
+fn a_waiting_candidate_says_who_leads_at_the_start_and_at_each_change() {
+    let mut troupe = troupe();
+    troupe.join("ann");
+    troupe.nth_start(1);
+    troupe.join("bob");
+    troupe.until("bob to say who leads", || {
+        troupe.read("bob.err").contains("bob: following: ann leads default").then_some(())
+    });
+    troupe.join("cem");
+    troupe.until("cem to contend", || troupe.read("cem.err").contains("contending").then_some(()));
+    let order = troupe.call("takeover").args(["cem", "--yes"]).output().expect("takeover");
+    assert!(order.status.success(), "{}", String::from_utf8_lossy(&order.stderr));
+    troupe.until("bob to hear", || {
+        troupe.read("bob.err").contains("bob: following: cem leads default").then_some(())
+    });
+    troupe.until("ann to hear why", || {
+        troupe.read("ann.err").contains("deposed: an operator or another candidate").then_some(())
+    });
+}

@@ -52,14 +52,14 @@ Examples:
 
 pub(super) const WATCH: &str = "\
 Examples:
-  incumbent watch --election billing
+  incumbent watch billing
   incumbent watch --json | while read -r change; do notify \"$change\"; done";
 
 pub(super) const HISTORY: &str = "\
 Exits with 1 if nobody ever led.
 
 Examples:
-  incumbent history --election billing --limit 5
+  incumbent history billing --limit 5
   incumbent history --json";
 
 pub(super) const EXPLAIN: &str = "\
@@ -69,6 +69,7 @@ the candidate or the election was never seen.
 
 Examples:
   incumbent explain host-2
+  incumbent explain host-2 billing
   incumbent explain --election billing
   incumbent explain host-2 --json";
 
@@ -87,7 +88,7 @@ The old leader cannot renew from then on. It may act until it lets go or its lea
 nobody leads before. It holds off for one lease, or for --hold-off, and may win again after that.
 
 Examples:
-  incumbent demote --election billing --reason 'stuck'
+  incumbent demote billing --reason 'stuck'
   incumbent demote --hold-off 30s
   incumbent demote --term 1762938412000000 --wait-for 10s";
 
@@ -98,19 +99,19 @@ candidate then has one lease to take the term. Asks before it changes anything.
 
 Examples:
   incumbent takeover host-2 --dry-run
-  incumbent takeover host-2 --election billing --reason 'host-1 hangs'
+  incumbent takeover host-2 billing --reason 'host-1 hangs'
   incumbent takeover host-2 --yes --wait-for 10s";
 
 pub(super) const PAUSE: &str = "\
 Whoever leads goes on and renews. Once it ends, nobody follows until the election is resumed.
 
 Examples:
-  incumbent pause --election billing --reason 'restoring the database'
+  incumbent pause billing --reason 'restoring the database'
   incumbent pause --all";
 
 pub(super) const RESUME: &str = "\
 Examples:
-  incumbent resume --election billing
+  incumbent resume billing
   incumbent resume --all --reason 'restored'";
 
 pub(super) const CORDON: &str = "\
@@ -188,8 +189,8 @@ Examples:
 pub(super) const LAB: &str = "\
 Runs the machines of ring and bully in virtual time, without ratification: who is picked, what is
 said, and what it costs beside what the textbook says. Times are message times: how long one message
-takes. Of the shared options only --json matters. Exits with 0 if all live nodes agree in the end,
-with 1 if they do not, or if a sweep differs from its theory.
+takes. Exits with 0 if all live nodes agree in the end, with 1 if they do not, or if a sweep differs
+from its theory.
 
 Examples:
   incumbent lab bully
@@ -222,7 +223,8 @@ Examples:
     --candidates 3,50,200,500 --per-process 50 --kills 20 --plot failover.svg";
 
 pub(super) const AUDIT: &str = "\
-Exits with 0 if no promise was broken, with 1 if one was, with 2 if a file cannot be read.
+Exits with 0 if no promise was broken, with 1 if one was, with 2 if a file cannot be read, with 3 if
+none was found broken but leases on different clocks could not be compared.
 
 Examples:
   incumbent run --history /var/log/app/history.jsonl -- ./scheduler

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use clap::Args;
 
+use super::ElectionArg;
 use crate::span;
 
 /// What every order comes with.
@@ -39,6 +40,8 @@ pub(crate) struct TransferArgs {
     #[arg(long, value_name = "CANDIDATE")]
     pub(crate) to: String,
     #[command(flatten)]
+    pub(crate) election: ElectionArg,
+    #[command(flatten)]
     pub(crate) papers: Papers,
     #[command(flatten)]
     pub(crate) wait: WaitArgs,
@@ -47,6 +50,8 @@ pub(crate) struct TransferArgs {
 /// What `demote` takes.
 #[derive(Debug, Args)]
 pub(crate) struct DemoteArgs {
+    #[command(flatten)]
+    pub(crate) election: ElectionArg,
     /// Keep whoever led from winning again for so long; one lease unless given.
     #[arg(long, value_name = "DURATION", value_parser = span::parse)]
     pub(crate) hold_off: Option<Duration>,
@@ -62,6 +67,8 @@ pub(crate) struct TakeoverArgs {
     /// The candidate that is to lead next.
     #[arg(value_name = "CANDIDATE")]
     pub(crate) successor: String,
+    #[command(flatten)]
+    pub(crate) election: ElectionArg,
     /// Do it without asking; needed where there is no terminal to ask on.
     #[arg(long, conflicts_with = "dry_run")]
     pub(crate) yes: bool,
@@ -77,8 +84,17 @@ pub(crate) struct TakeoverArgs {
 /// What `pause` and `resume` take.
 #[derive(Debug, Args)]
 pub(crate) struct ControlArgs {
+    #[command(flatten)]
+    pub(crate) election: ElectionArg,
+    #[command(flatten)]
+    pub(crate) reach: ReachArgs,
+}
+
+/// How far an order reaches that stays in force, and what it comes with.
+#[derive(Debug, Args)]
+pub(crate) struct ReachArgs {
     /// In every election of the store, each reported.
-    #[arg(long, conflicts_with = "term")]
+    #[arg(long, conflicts_with_all = ["term", "named"])]
     pub(crate) all: bool,
     #[command(flatten)]
     pub(crate) papers: Papers,
@@ -91,7 +107,9 @@ pub(crate) struct CordonArgs {
     #[arg(value_name = "CANDIDATE")]
     pub(crate) candidate: String,
     #[command(flatten)]
-    pub(crate) control: ControlArgs,
+    pub(crate) election: ElectionArg,
+    #[command(flatten)]
+    pub(crate) reach: ReachArgs,
 }
 
 /// What `explain` takes.
@@ -100,4 +118,6 @@ pub(crate) struct ExplainArgs {
     /// Which candidate; everybody in short unless given.
     #[arg(value_name = "CANDIDATE")]
     pub(crate) candidate: Option<String>,
+    #[command(flatten)]
+    pub(crate) election: ElectionArg,
 }

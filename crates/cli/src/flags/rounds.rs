@@ -8,6 +8,7 @@ use std::time::Duration;
 use clap::{Args, ValueEnum};
 use incumbent::Protocol;
 
+use super::ElectionArg;
 use crate::span;
 
 /// Flags that every subcommand takes, for those who choose the protocol.
@@ -78,9 +79,8 @@ impl ValueEnum for ProtocolName {
 /// What `members` takes.
 #[derive(Debug, Args)]
 pub(crate) struct MembersArgs {
-    /// Which election; the same as --election.
-    #[arg(value_name = "ELECTION")]
-    pub(crate) named: Option<String>,
+    #[command(flatten)]
+    pub(crate) election: ElectionArg,
     /// Also those who left, or were not heard of lately, within a day.
     #[arg(long)]
     pub(crate) gone: bool,

@@ -47,13 +47,13 @@ pub(crate) struct RunArgs {
     /// and each keeps the first that it wins. 1 to 64; all candidates must agree.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(1..=64))]
     pub(crate) slots: Option<u8>,
+    /// The command and its arguments.
+    #[arg(required = true, trailing_var_arg = true, value_name = "COMMAND")]
+    pub(crate) command: Vec<OsString>,
     #[command(flatten)]
     pub(crate) report: ReportFlags,
     #[command(flatten)]
     pub(crate) health: HealthFlags,
-    /// The command and its arguments.
-    #[arg(required = true, trailing_var_arg = true, value_name = "COMMAND")]
-    pub(crate) command: Vec<OsString>,
 }
 
 impl RunArgs {

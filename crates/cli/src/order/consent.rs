@@ -10,7 +10,7 @@ use incumbent_protocol::lease::order::Papers as Signed;
 use incumbent_protocol::lease::row::Snapshot;
 use incumbent_protocol::term::{Recorded, Term};
 
-use super::{Given, OrderUsage, face, signed, words};
+use super::{Given, OrderUsage, face, named, signed, words};
 use crate::flags::TakeoverArgs;
 use crate::printer::Printer;
 use crate::settings::Settings;
@@ -56,7 +56,8 @@ async fn preview(settings: &Settings, order: &Order, args: &TakeoverArgs) -> any
         reason: reason.clone(),
         roll: Some(roll),
     };
-    let decree = order.decide(&snapshot(&status), &papers).map_err(Error::from)?;
+    let decree = order.decide(&snapshot(&status), &papers);
+    let decree = decree.map_err(|error| named(&settings.election, error.into()))?;
     let holder = decree.deposed.as_ref().map(|leader| leader.id.name.to_string());
     let (election, order) = (settings.election.clone(), order.clone());
     Ok(Given { election, order, actor, reason, decree, holder })

@@ -8,9 +8,9 @@
 use incumbent::{Backend, CandidateName, Error, Order, OrderError};
 use serde::Serialize;
 
-use super::{Given, face, give, signed, words};
+use super::{Given, face, give, named, signed, words};
 use crate::exit::Exit;
-use crate::flags::{ControlArgs, CordonArgs};
+use crate::flags::{ControlArgs, CordonArgs, ReachArgs};
 use crate::printer::Printer;
 use crate::settings::Settings;
 
@@ -20,7 +20,7 @@ pub(crate) async fn pause(
     printer: &Printer,
     args: &ControlArgs,
 ) -> anyhow::Result<Exit> {
-    carry_out(settings, printer, Order::Pause, args).await
+    carry_out(settings, printer, Order::Pause, &args.reach).await
 }
 
 /// Lets terms begin again.
@@ -29,7 +29,7 @@ pub(crate) async fn resume(
     printer: &Printer,
     args: &ControlArgs,
 ) -> anyhow::Result<Exit> {
-    carry_out(settings, printer, Order::Resume, args).await
+    carry_out(settings, printer, Order::Resume, &args.reach).await
 }
 
 /// Keeps a candidate from winning.
@@ -39,7 +39,7 @@ pub(crate) async fn cordon(
     args: &CordonArgs,
 ) -> anyhow::Result<Exit> {
     let name = CandidateName::new(&args.candidate).map_err(Error::from)?;
-    carry_out(settings, printer, Order::Cordon { name }, &args.control).await
+    carry_out(settings, printer, Order::Cordon { name }, &args.reach).await
 }
 
 /// Lets a candidate win again.
@@ -49,14 +49,14 @@ pub(crate) async fn uncordon(
     args: &CordonArgs,
 ) -> anyhow::Result<Exit> {
     let name = CandidateName::new(&args.candidate).map_err(Error::from)?;
-    carry_out(settings, printer, Order::Uncordon { name }, &args.control).await
+    carry_out(settings, printer, Order::Uncordon { name }, &args.reach).await
 }
 
 async fn carry_out(
     settings: &Settings,
     printer: &Printer,
     order: Order,
-    args: &ControlArgs,
+    args: &ReachArgs,
 ) -> anyhow::Result<Exit> {
     let signed = signed(&args.papers)?;
     let backend = settings.open_existing().await?;
@@ -65,7 +65,8 @@ async fn carry_out(
         backend.close().await;
         return Ok(judge(&reports));
     }
-    let given = give(&backend, &settings.election, order, args.papers.term, signed).await?;
+    let given = give(&backend, &settings.election, order, args.papers.term, signed).await;
+    let given = given.map_err(|error| named(&settings.election, error))?;
     backend.close().await;
     if printer.json() {
         printer.value(&face::Face::of(&given, None))?;

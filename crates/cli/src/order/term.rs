@@ -6,7 +6,7 @@
 use incumbent::{Backend, CandidateName, Change, Error, Leader, Order};
 use tokio::time::timeout;
 
-use super::{Given, consent, face, give, signed, words};
+use super::{Given, consent, face, give, named, signed, words};
 use crate::exit::Exit;
 use crate::flags::{DemoteArgs, Papers, TakeoverArgs, TransferArgs, WaitArgs};
 use crate::printer::Printer;
@@ -68,7 +68,8 @@ async fn carry_out(
         Some(term) => Some(term),
         None => present(&backend, &settings.election).await?,
     };
-    let given = give(&backend, &settings.election, order, term, signed).await?;
+    let given = give(&backend, &settings.election, order, term, signed).await;
+    let given = given.map_err(|error| named(&settings.election, error))?;
     if !printer.json() {
         printer.line(words::ended(&given))?;
     }

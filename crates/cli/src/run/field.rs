@@ -70,6 +70,11 @@ impl Field {
         &self.base
     }
 
+    /// What one of them is called.
+    pub(crate) fn name(&self, index: usize) -> &str {
+        self.elections.get(index).map_or(&self.base, |election| election.name().as_str())
+    }
+
     /// In words.
     pub(crate) fn describe(&self) -> String {
         match self.elections.len() {

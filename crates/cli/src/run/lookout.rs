@@ -5,12 +5,16 @@
 //! Promises: an obstacle is told once, and its end once, however many slots it is in; it counts only
 //! while the candidate contends for none of them. A twin is told once.
 
+use std::collections::VecDeque;
 use std::future::{Future, poll_fn};
 use std::pin::pin;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll};
 
-use incumbent::{CandidateId, Change, Changes};
+use incumbent::{CandidateId, CandidateName, Change, Changes};
+
+/// More news than that do not wait to be told.
+const LATE_MAX: usize = 64;
 
 /// The obstacle that was last heard of, for whoever else asks.
 #[derive(Clone, Debug, Default)]
@@ -38,6 +42,8 @@ pub(crate) enum News {
     Contends,
     /// Another live process has the same name.
     Twin(CandidateId),
+    /// Who leads: somebody else, or nobody. With slots, of the election with this number.
+    Leads(usize, Option<CandidateName>),
 }
 
 /// One who listens in every election of the field.
@@ -47,6 +53,8 @@ pub(crate) struct Lookout {
     ears: Vec<Changes>,
     known: Known,
     obstacle: Obstacle,
+    /// What was heard and is still to be told.
+    late: VecDeque<News>,
 }
 
 /// What was heard so far.
@@ -58,8 +66,10 @@ struct Known {
     listed: Vec<bool>,
     /// Whether it was told that it contends.
     begun: bool,
-    /// Somebody else.
-    leader: Option<CandidateId>,
+    /// Somebody else, one for each election.
+    leaders: Vec<Option<CandidateId>>,
+    /// Who was told to lead, one for each election; nobody before the first is.
+    told: Vec<Option<CandidateName>>,
     trouble: Option<String>,
     twins: Vec<CandidateId>,
 }
@@ -67,7 +77,7 @@ struct Known {
 impl Lookout {
     pub(crate) fn new(me: CandidateId, ears: Vec<Changes>) -> Self {
         let known = Known::of(ears.len());
-        Lookout { me, ears, known, obstacle: Obstacle::default() }
+        Lookout { me, ears, known, obstacle: Obstacle::default(), late: VecDeque::new() }
     }
 
     /// What is kept up to date for others.
@@ -78,7 +88,24 @@ impl Lookout {
     /// The next thing to tell. Can be given up and asked again; never returns once the backend is
     /// closed.
     pub(crate) async fn next(&mut self) -> News {
-        poll_fn(|context| self.poll(context)).await
+        match self.late.pop_front() {
+            Some(news) => news,
+            None => poll_fn(|context| self.poll(context)).await,
+        }
+    }
+
+    /// What ails the store, as far as it was heard by now. Everything else is told later.
+    pub(crate) async fn trouble(&mut self) -> Option<String> {
+        poll_fn(|context| {
+            while let Poll::Ready(news) = self.poll(context) {
+                if self.late.len() < LATE_MAX {
+                    self.late.push_back(news);
+                }
+            }
+            Poll::Ready(())
+        })
+        .await;
+        self.known.trouble.clone()
     }
 
     /// Whether it was told that this candidate contends.
@@ -88,8 +115,8 @@ impl Lookout {
 
     /// Why this candidate did not win.
     pub(crate) fn verdict(&self) -> String {
-        let Known { leader, trouble, .. } = &self.known;
-        match (self.obstacle.words(), trouble, leader) {
+        let Known { leaders, trouble, .. } = &self.known;
+        match (self.obstacle.words(), trouble, leaders.iter().flatten().next()) {
             (Some(why), _, _) => format!("did not contend: {why}"),
             (None, Some(problem), _) => format!("the store is in trouble: {problem}"),
             (None, None, Some(_)) if self.ears.len() > 1 => "others lead".to_owned(),
@@ -116,7 +143,8 @@ impl Lookout {
 impl Known {
     fn of(elections: usize) -> Self {
         let (obstacles, listed) = (vec![None; elections], vec![false; elections]);
-        Known { obstacles, listed, ..Known::default() }
+        let (leaders, told) = (vec![None; elections], vec![None; elections]);
+        Known { obstacles, listed, leaders, told, ..Known::default() }
     }
 
     fn hear(&mut self, index: usize, change: Change, me: &CandidateId) -> Option<News> {
@@ -143,8 +171,16 @@ impl Known {
                 Some(News::Twin(who))
             }
             Change::Leader(leader) => {
-                self.leader = leader.map(|it| it.id).filter(|id| id != me);
-                None
+                let own = leader.as_ref().is_some_and(|it| it.id == *me);
+                self.leaders[index] = leader.map(|it| it.id).filter(|id| id != me);
+                if own {
+                    // What follows its own leadership is told again.
+                    self.told[index] = None;
+                    return None;
+                }
+                let name = self.leaders[index].as_ref().map(|id| id.name.clone());
+                let before = std::mem::replace(&mut self.told[index], name.clone());
+                (before != name).then_some(News::Leads(index, name))
             }
             Change::Trouble { problem, .. } => {
                 self.trouble = Some(problem);
@@ -180,7 +216,6 @@ impl Known {
 
 #[cfg(test)]
 mod tests {
-    use incumbent::CandidateName;
     use incumbent_protocol::identity::Incarnation;
 
     use super::*;

@@ -13,6 +13,7 @@ use incumbent::{CandidateId, Handover, Leadership, Reason, lease_clock_nanos};
 use super::epitaph::Epitaph;
 use super::guard;
 use super::ladder;
+use super::lookout::Lookout;
 use super::restart::{Restarts, Verdict};
 use super::signals::{self, Heard, Signals};
 use super::terminal::Terminal;
@@ -57,7 +58,11 @@ enum Stop {
 
 impl Shift<'_> {
     /// Runs the command, again if that is wanted; returns when it is dead for good.
-    pub(crate) async fn work(&self, signals: &mut Signals) -> anyhow::Result<End> {
+    pub(crate) async fn work(
+        &self,
+        signals: &mut Signals,
+        lookout: &mut Lookout,
+    ) -> anyhow::Result<End> {
         let RunArgs { restart, restart_delay, restart_limit, .. } = *self.args;
         let mut restarts = Restarts::new(restart, restart_delay, restart_limit);
         let mut delay = Duration::ZERO;
@@ -67,7 +72,7 @@ impl Shift<'_> {
                 return Ok(end);
             }
             let begun = lease_clock_nanos();
-            let code = match self.attend(signals, &mut terminal).await? {
+            let code = match self.attend(signals, &mut terminal, lookout).await? {
                 Stop::Ended(code) => code,
                 Stop::Final(end) => return Ok(end),
             };
@@ -88,7 +93,12 @@ impl Shift<'_> {
     }
 
     /// Runs the command once.
-    async fn attend(&self, signals: &mut Signals, terminal: &mut Terminal) -> anyhow::Result<Stop> {
+    async fn attend(
+        &self,
+        signals: &mut Signals,
+        terminal: &mut Terminal,
+        lookout: &mut Lookout,
+    ) -> anyhow::Result<Stop> {
         let leadership = self.leadership;
         let errand = Errand {
             leadership,
@@ -128,8 +138,9 @@ impl Shift<'_> {
                 reason = leadership.lost(), if lost.is_none() => {
                     lost = Some(reason);
                     limit = limit.min(from_now(self.grace));
-                    self.voice.say("losing", &format!("{reason}; stopping the command"));
                     ward.stop(self.args.on_loss);
+                    let why = because(reason, lookout).await;
+                    self.voice.say("losing", &format!("{why}; stopping the command"));
                 }
                 handover = leadership.draining(), if !drains && !asked && lost.is_none() => {
                     drains = true;
@@ -199,6 +210,22 @@ impl Shift<'_> {
     /// end as the guard kills.
     fn last_moment(&self, until: u64) -> u64 {
         until.saturating_sub(nanos(ladder::spare(self.grace) / 2))
+    }
+}
+
+/// Why a leadership is lost, with what ails the store if that is the cause.
+pub(crate) async fn because(reason: Reason, lookout: &mut Lookout) -> String {
+    let what = match reason {
+        Reason::Resigned => "this candidate let go",
+        Reason::Deposed => "deposed: an operator or another candidate ended the term",
+        Reason::Ending => "the lease was not renewed in time",
+        Reason::Expired => "the lease ran out",
+    };
+    match lookout.trouble().await {
+        Some(problem) if matches!(reason, Reason::Ending | Reason::Expired) => {
+            format!("{what}: {problem}")
+        }
+        _ => what.to_owned(),
     }
 }
 

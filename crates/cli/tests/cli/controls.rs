@@ -37,14 +37,14 @@ fn a_pause_lets_the_leader_go_on_and_nobody_follow() {
 fn what_is_so_already_is_refused() {
     let desk = Desk::new();
     held(&desk, "default", "alice");
-    desk.ask(&["resume"]).failed(1, "the election is not paused");
-    desk.ask(&["uncordon", "alice"]).failed(1, "alice is not cordoned");
+    desk.ask(&["resume"]).refused("the election is not paused");
+    desk.ask(&["uncordon", "alice"]).refused("alice is not cordoned");
     let words = "default is paused: no new term begins until it is resumed; nobody leads.\n";
     assert_eq!(desk.ask(&["pause"]).out, words);
     assert_eq!(desk.ask(&["cordon", "alice"]).code, 0);
     let before = desk.standing();
-    desk.ask(&["pause"]).failed(1, "the election is paused already");
-    desk.ask(&["cordon", "alice"]).failed(1, "alice is cordoned already");
+    desk.ask(&["pause"]).refused("the election is paused already");
+    desk.ask(&["cordon", "alice"]).refused("alice is cordoned already");
     assert_eq!(desk.standing(), before);
 }
 

@@ -172,3 +172,38 @@ fn history_of_nothing_is_a_no_and_no_terms_at_all_cannot_be_asked_for() {
     let none = desk.ask(&["history", "--limit", "0"]);
     assert_eq!((none.code, none.out.as_str()), (2, ""), "{none:?}");
 }
+
+#[test]
+fn everything_that_is_about_one_election_takes_it_as_an_argument() {
+    let desk = Desk::new();
+    let _leader = desk.leader_with("alice", &["--election", "billing"]);
+    let waiting = desk.candidate("bob", &["--election", "billing"]);
+    until("a line of the roll", || {
+        let seen = desk.ask(&["members", "billing", "--json"]).json();
+        let ready = |it: &Value| it["name"] == "bob" && it["presence"] == "ready";
+        seen["members"].as_array()?.iter().any(ready).then_some(())
+    });
+    for look in
+        [&["status", "billing"][..], &["history", "billing"], &["explain", "bob", "billing"]]
+    {
+        let ended = desk.ask(look);
+        assert_eq!(ended.code, 0, "{ended:?}");
+    }
+    assert!(desk.start(&["watch", "billing"]).line().contains("alice"));
+    for order in [
+        &["pause", "billing"][..],
+        &["resume", "billing"],
+        &["cordon", "bob", "billing"],
+        &["uncordon", "bob", "billing"],
+        &["takeover", "bob", "billing", "--dry-run"],
+        &["demote", "billing", "--hold-off", "1h"],
+    ] {
+        let ended = desk.ask(order);
+        assert_eq!(ended.code, 0, "{ended:?}");
+    }
+    assert_eq!(waiting.line(), "begun");
+    let ended = desk.ask(&["transfer", "typo", "--to", "bob"]);
+    assert!(ended.code == 1 && ended.err.contains("election typo: "), "{ended:?}");
+    let ended = desk.ask(&["pause", "billing", "--all"]);
+    assert_eq!(ended.code, 2, "{ended:?}");
+}

@@ -248,11 +248,11 @@ fn an_order_for_another_term_is_refused() {
         &["cordon", "bob"],
         &["uncordon", "bob"],
     ] {
-        desk.ask(&[order, &["--term", "7"]].concat()).failed(1, &words);
+        desk.ask(&[order, &["--term", "7"]].concat()).refused(&words);
     }
-    desk.ask(&["demote", "--term", "0"]).failed(1, "0 is not the number of a term: look again");
+    desk.ask(&["demote", "--term", "0"]).refused("0 is not the number of a term: look again");
     let leads = format!("alice already leads it, in term {term}");
-    desk.ask(&["takeover", "alice", "--yes"]).failed(1, &leads);
-    desk.ask(&["transfer", "--to", "alice"]).failed(1, &leads);
+    desk.ask(&["takeover", "alice", "--yes"]).refused(&leads);
+    desk.ask(&["transfer", "--to", "alice"]).refused(&leads);
     assert_eq!(desk.ask(&["demote", "--term", &term.to_string()]).code, 0);
 }

@@ -29,11 +29,11 @@ fn a_candidate_that_was_never_seen_is_refused() {
     let before = desk.standing();
     let unknown = "no candidate of the name nobody was ever seen in this election: `members` lists them; \
         if it has just started, wait until it says that it contends";
-    desk.ask(&["transfer", "--to", "nobody"]).failed(1, unknown);
-    desk.ask(&["takeover", "nobody", "--yes"]).failed(1, unknown);
-    desk.ask(&["takeover", "nobody", "--dry-run"]).failed(1, unknown);
-    desk.ask(&["cordon", "nobody"]).failed(1, unknown);
-    desk.ask(&["uncordon", "nobody"]).failed(1, "nobody is not cordoned");
+    desk.ask(&["transfer", "--to", "nobody"]).refused(unknown);
+    desk.ask(&["takeover", "nobody", "--yes"]).refused(unknown);
+    desk.ask(&["takeover", "nobody", "--dry-run"]).refused(unknown);
+    desk.ask(&["cordon", "nobody"]).refused(unknown);
+    desk.ask(&["uncordon", "nobody"]).refused("nobody is not cordoned");
     assert_eq!(desk.standing(), before);
 }
 
@@ -45,8 +45,8 @@ fn a_transfer_to_one_that_is_cordoned_or_gone_is_refused() {
     assert_eq!(desk.ask(&["cordon", "bob"]).code, 0);
     let before = desk.standing();
     let cordoned = "bob is cordoned: uncordon it first, or name another";
-    desk.ask(&["transfer", "--to", "bob"]).failed(1, cordoned);
-    desk.ask(&["takeover", "bob", "--yes"]).failed(1, cordoned);
+    desk.ask(&["transfer", "--to", "bob"]).refused(cordoned);
+    desk.ask(&["takeover", "bob", "--yes"]).refused(cordoned);
     assert_eq!(desk.standing(), before);
     assert_eq!(desk.ask(&["uncordon", "bob"]).code, 0);
     bob.terminate();
@@ -54,7 +54,10 @@ fn a_transfer_to_one_that_is_cordoned_or_gone_is_refused() {
     let before = desk.standing();
     let ended = desk.ask(&["transfer", "--to", "bob"]);
     assert_eq!((ended.code, ended.out.as_str()), (1, ""), "{ended:?}");
-    assert!(ended.err.starts_with("incumbent: bob would not take over: it "), "{ended:?}");
+    assert!(
+        ended.err.starts_with("incumbent: election default: bob would not take over: it "),
+        "{ended:?}"
+    );
     assert_eq!(desk.standing(), before);
 }
 
@@ -66,9 +69,9 @@ fn a_paused_election_keeps_its_term() {
     assert_eq!(desk.ask(&["pause"]).code, 0);
     let before = desk.standing();
     let paused = "the election is paused: resume it first";
-    desk.ask(&["transfer", "--to", "bob"]).failed(1, paused);
-    desk.ask(&["takeover", "bob", "--yes"]).failed(1, paused);
-    desk.ask(&["demote"]).failed(1, paused);
+    desk.ask(&["transfer", "--to", "bob"]).refused(paused);
+    desk.ask(&["takeover", "bob", "--yes"]).refused(paused);
+    desk.ask(&["demote"]).refused(paused);
     assert_eq!(desk.standing(), before);
 }
 
@@ -78,7 +81,8 @@ fn an_election_that_was_never_held_takes_no_orders() {
     assert_eq!(desk.ask(&["schema", "--apply"]).code, 0);
     let unknown = "no election of that name was ever held here: check the name and the URL";
     for order in orders("bob") {
-        desk.ask(&[&words(&order)[..], &["--election", "typo"]].concat()).failed(1, unknown);
+        desk.ask(&[&words(&order)[..], &["--election", "typo"]].concat())
+            .refused_in("typo", unknown);
     }
     let all = desk.ask(&["pause", "--all"]);
     assert_eq!((all.code, all.out.as_str()), (1, "no election was ever held here\n"), "{all:?}");
@@ -134,9 +138,9 @@ fn a_transfer_that_is_under_way_is_not_crossed_by_another_nor_by_a_pause() {
     let before = desk.standing();
     let under_way = "a transfer to bob is under way: wait for it, or end the term with `demote` or \
                      `takeover`";
-    desk.ask(&["transfer", "--to", "cat"]).failed(1, under_way);
-    desk.ask(&["pause"]).failed(1, under_way);
-    desk.ask(&["cordon", "bob"]).failed(1, under_way);
+    desk.ask(&["transfer", "--to", "cat"]).refused(under_way);
+    desk.ask(&["pause"]).refused(under_way);
+    desk.ask(&["cordon", "bob"]).refused(under_way);
     assert_eq!(desk.standing(), before);
     assert!(desk.ask(&["status"]).out.contains("\ntransfer  to bob when the work has ended, in "));
     assert_eq!(desk.ask(&["demote"]).code, 0);

@@ -225,6 +225,17 @@ fn neither_the_secret_nor_a_password_is_passed_on_to_the_command_or_to_a_probe()
 }
 
 #[test]
+fn a_misspelt_variable_is_told_with_the_one_that_was_meant() {
+    let desk = Desk::new();
+    let mut command = desk.command(&["secret"]);
+    command.env("INCUMBENT_LAESE", "9s").env("INCUMBENT_PORT", "tcp://10.0.0.1:80");
+    let ended = crate::support::end(command);
+    let words =
+        "warning: INCUMBENT_LAESE means nothing to this program: was INCUMBENT_LEASE meant?";
+    assert_eq!((ended.code, ended.err), (0, format!("incumbent: {words}\n")));
+}
+
+#[test]
 fn a_missing_secret_is_wrong_usage() {
     let desk = Desk::new();
     let url = "ring://10.255.0.1:7600,10.255.0.2:7600,10.255.0.3:7600";

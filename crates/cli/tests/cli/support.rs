@@ -147,6 +147,18 @@ impl Ended {
         serde_json::from_str(&self.out).unwrap_or_else(|error| panic!("{error} in {self:?}"))
     }
 
+    /// An order was refused in the election `default`, for this reason.
+    #[track_caller]
+    pub(crate) fn refused(&self, words: &str) {
+        self.refused_in("default", words);
+    }
+
+    /// An order was refused in this election, for this reason.
+    #[track_caller]
+    pub(crate) fn refused_in(&self, election: &str, words: &str) {
+        self.failed(1, &format!("election {election}: {words}"));
+    }
+
     /// It failed with this code, printed nothing, and said exactly this.
     #[track_caller]
     pub(crate) fn failed(&self, code: i32, words: &str) {

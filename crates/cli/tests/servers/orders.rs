@@ -25,7 +25,7 @@ fn refused(troupe: &Troupe, verb: &str, args: &[&str], words: &str) {
     let before = standing();
     let ended = output(troupe.call(verb).args(args));
     assert_eq!((ended.status.code(), text(&ended.stdout).as_str()), (Some(1), ""), "{ended:?}");
-    assert_eq!(text(&ended.stderr), format!("incumbent: {words}\n"));
+    assert_eq!(text(&ended.stderr), format!("incumbent: election default: {words}\n"));
     assert_eq!(standing(), before);
 }
 
