@@ -189,7 +189,8 @@ fn a_reserved_term_is_kept_for_a_lease_or_for_two() {
         for (who, waited, broken) in [(C, patience - 1, true), (C, patience, false), (B, 0, false)]
         {
             let mut judge = OrdersHold::default();
-            judge.written(at(100), 0, Some(&row(state, Some(B))));
+            judge.renewed(at(100), 0, Some(&row(State::Held, None)));
+            judge.let_go(0, Some(&row(state, Some(B))));
             judge.begun(at(100 + waited), 0, &claim(who), Some(0));
             let told = stories(judge);
             assert_eq!(told.len(), usize::from(broken), "{told:?}");
@@ -202,7 +203,7 @@ fn a_reserved_term_is_kept_for_a_lease_or_for_two() {
 fn a_clock_within_the_bound_may_wait_less_and_one_beyond_is_not_judged() {
     for fast in [Some(WHOLE / 10), None] {
         let mut judge = OrdersHold::default();
-        judge.written(at(100), 0, Some(&row(State::Ending, Some(B))));
+        judge.renewed(at(100), 0, Some(&row(State::Ending, Some(B))));
         judge.begun(at(119), 0, &claim(C), fast);
         assert_eq!(stories(judge), [""; 0]);
     }
@@ -211,7 +212,7 @@ fn a_clock_within_the_bound_may_wait_less_and_one_beyond_is_not_judged() {
 #[test]
 fn nothing_is_held_against_a_store_that_went_back() {
     let mut judge = OrdersHold::default();
-    judge.written(at(100), 0, Some(&row(State::Ending, Some(B))));
+    judge.renewed(at(100), 0, Some(&row(State::Ending, Some(B))));
     judge.forget();
     judge.begun(at(101), 0, &claim(C), Some(0));
     assert_eq!(stories(judge), [""; 0]);

@@ -145,7 +145,7 @@ impl World<'_> {
         for write in writes {
             match write {
                 Write::Beat => self.orders_hold.renewed(now, election, row),
-                Write::Release { .. } => self.orders_hold.written(now, election, row),
+                Write::Release { .. } => self.orders_hold.let_go(election, row),
                 _ => {}
             }
         }
