@@ -58,6 +58,9 @@ pub struct Membership {
     newest: Option<(StoreTime, u64)>,
     pacer: Pacer,
     watched: BTreeMap<MemberId, (Observation<Pulse>, bool)>,
+    /// When the store that showed these rows took the place of another. A store that went back counts
+    /// the same beats of a row again.
+    replaced: Option<StoreTime>,
     /// Whether `watched` reaches up to this candidate's own row.
     complete: bool,
     /// How many of those that it watches may not win, and are passed over though they live.
@@ -87,6 +90,7 @@ impl Membership {
             newest: None,
             pacer: Pacer::default(),
             watched: BTreeMap::new(),
+            replaced: None,
             complete: false,
             barred: 0,
             cursor: MemberId::NONE,
@@ -281,7 +285,7 @@ impl Membership {
         }
         let shown = |id: &MemberId| scene.shown.iter().any(|shown| shown.pulse.id == *id);
         self.watched.retain(|id, _| shown(id));
-        self.watch(&scene.shown, heard_at);
+        self.watch(scene, heard_at);
         let barred = |shown: &&Shown| scene.election.bars(&shown.pulse.candidate.name);
         let barred = scene.shown.iter().filter(barred).count();
         self.barred = u32::try_from(barred).unwrap_or(u32::MAX / 4);
@@ -311,7 +315,7 @@ impl Membership {
         // Whoever is missing from the page has left.
         let on_page = |id: &MemberId| *id > window.after && (!full || *id <= last);
         self.watched.retain(|id, _| shown(id) || !on_page(id));
-        self.watch(&scene.shown, heard_at);
+        self.watch(scene, heard_at);
         self.cursor = if full { last } else { MemberId::NONE };
         for came in scene.shown.iter().filter(|shown| shown.pulse.id > self.known) {
             let Shown { pulse: Pulse { id, candidate, .. }, .. } = came.clone();
@@ -330,8 +334,12 @@ impl Membership {
         }
     }
 
-    fn watch(&mut self, shown: &[Shown], heard_at: HeardAt) {
-        for Shown { pulse, died } in shown {
+    fn watch(&mut self, scene: &Scene, heard_at: HeardAt) {
+        if self.replaced != scene.election.replaced {
+            self.replaced = scene.election.replaced;
+            self.watched.clear();
+        }
+        for Shown { pulse, died } in &scene.shown {
             let first = || (Observation::first(pulse.clone(), heard_at), *died);
             let (seen, dead) = self.watched.entry(pulse.id).or_insert_with(first);
             seen.hear(pulse.clone(), heard_at);
