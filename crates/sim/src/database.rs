@@ -8,7 +8,7 @@ use std::collections::{BTreeSet, VecDeque};
 use std::rc::Rc;
 
 use incumbent_protocol::controls::Controls;
-use incumbent_protocol::identity::{CandidateId, Incarnation};
+use incumbent_protocol::identity::Incarnation;
 use incumbent_protocol::lease::order::{Decree, Order, OrderError, Papers};
 use incumbent_protocol::lease::request::{Claim, Denied, Done, Holding, Refusal, Resignation};
 use incumbent_protocol::lease::row::{Record, Snapshot, State};
@@ -92,11 +92,6 @@ impl Database {
     /// A process is proved dead.
     pub(crate) fn prove(&mut self, incarnation: Incarnation) {
         self.proofs.insert(incarnation);
-    }
-
-    /// Whether a candidate is proved dead.
-    pub(crate) fn is_proved(&self, candidate: &CandidateId) -> bool {
-        self.proofs.contains(&candidate.incarnation)
     }
 
     /// The row as it is.
@@ -257,7 +252,7 @@ fn over(snapshot: Snapshot) -> Outcome<Done, Denied> {
 mod tests {
     use super::*;
     use core::time::Duration;
-    use incumbent_protocol::identity::CandidateName;
+    use incumbent_protocol::identity::{CandidateId, CandidateName};
     use incumbent_protocol::lease::request::Bid;
     use incumbent_protocol::rules::{Expiry, Rules};
 

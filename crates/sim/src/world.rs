@@ -12,7 +12,7 @@ use incumbent_protocol::identity::{CandidateName, ElectionName, NameError};
 use incumbent_protocol::rules::TimingError;
 use thiserror::Error;
 
-use crate::check::{NoTermAgainstOrders, OrdersHold, PlaceInLine};
+use crate::check::{NoTermAgainstOrders, OrdersHold};
 use crate::clock::{At, HostClock, SECOND, Skew, Source, Span};
 use crate::database::{Database, Locks};
 use crate::fault::Kind;
@@ -103,7 +103,6 @@ pub(crate) struct World<'a> {
     oaths: Oaths,
     no_term_against_orders: NoTermAgainstOrders,
     orders_hold: OrdersHold,
-    place_in_line: PlaceInLine,
     tally: Tally,
 }
 
@@ -134,12 +133,10 @@ struct Store {
 pub fn run(story: &Story, plant: Plant, keep: Keep) -> Result<Run, WorldError> {
     let mut world = World::new(story, plant, keep)?;
     plant.while_planted(|| world.run());
-    let World { scribe, tally, oaths, no_term_against_orders, orders_hold, place_in_line, .. } =
-        world;
+    let World { scribe, tally, oaths, no_term_against_orders, orders_hold, .. } = world;
     let (mut report, history, trace) = scribe.finish();
     no_term_against_orders.add_to(&mut report);
     orders_hold.add_to(&mut report);
-    place_in_line.add_to(&mut report);
     oaths.add_to(&mut report);
     Ok(Run { report, tally, history, trace })
 }
@@ -199,7 +196,6 @@ impl<'a> World<'a> {
             oaths: Oaths::default(),
             no_term_against_orders: NoTermAgainstOrders::default(),
             orders_hold: OrdersHold::default(),
-            place_in_line: PlaceInLine::default(),
             tally: Tally {
                 runs: 1,
                 simulated: setting.length,

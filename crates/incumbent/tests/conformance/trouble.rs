@@ -33,6 +33,11 @@ pub(crate) async fn a_bid_whose_answers_are_lost_never_makes_two_leaders(ground:
 
 pub(crate) async fn a_claim_that_was_committed_unheard_is_not_led_under(ground: &Ground) {
     let (proxy, one) = ground.behind_a_proxy("one", SHORT).await;
+    // Its line in the list of candidates is committed too: that comes first.
+    until("it is listed", async || {
+        one.backend().candidates(BILLING).await.is_ok_and(|listed| !listed.is_empty())
+    })
+    .await;
     // By itself in its message, unlike the words in which a transaction begins.
     proxy.reset_on_reply(if ground.kind.is_postgres() { b"COMMIT\0" } else { b"\x03COMMIT" });
     let first = lead(&one).await;

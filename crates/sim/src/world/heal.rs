@@ -82,6 +82,12 @@ impl World<'_> {
         let mut due = u64::try_from(bound.as_nanos()).unwrap_or(u64::MAX);
         // Whoever lets others go first waits for so long in vain if they do not come.
         due += self.processes.iter().map(|process| process.deference).max().unwrap_or(0);
+        let went_back = self.story.has(Kind::Delete) || self.story.has(Kind::Rollback);
+        if went_back && self.story.has(Kind::NewRules) {
+            // A store that went back is waited out by the longest lease that was ever seen: rules differ
+            // by a factor of two at most.
+            due += setting.lease * 2;
+        }
         if let Some(record) = self.store.rows.row(election) {
             if record.successor.is_some() || self.leaves_to_an_heir(election) {
                 // Reserved for somebody who may not be there: that one has a lease's time to come.

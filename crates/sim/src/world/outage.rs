@@ -65,9 +65,6 @@ impl World<'_> {
     /// Nothing that was there before is held against a database that went back.
     fn went_back(&mut self) {
         self.orders_hold.forget();
-        for election in 0..self.elections.len() {
-            self.place_in_line.forget(election);
-        }
         self.note_rewind();
     }
 

@@ -5,9 +5,7 @@
 //! Promises: a round is decided on what stood when its lock was had, and written only if that still
 //! stands; else it is decided again.
 
-use incumbent_protocol::controls::Bar;
 use incumbent_protocol::history;
-use incumbent_protocol::identity::CandidateId;
 use incumbent_protocol::lease::request::{Claim, Denied, Done, Request};
 use incumbent_protocol::lease::row::{Record, Snapshot};
 use incumbent_protocol::observation::Mark;
@@ -94,7 +92,6 @@ impl World<'_> {
         let candidate = round.candidate.clone();
         let mark = self.store.rows.row(election).and_then(Record::mark);
         self.judge_pace(election, &writes);
-        self.judge_line(election, &candidate, &writes);
         let claim = self.store.rows.write_round(self.now, election, &candidate, &writes);
         self.judge_row(election, &writes);
         if let Some(claim) = &claim {
@@ -151,44 +148,6 @@ impl World<'_> {
         }
     }
 
-    /// Judges whether a term that is about to begin passes over anybody, and tells which rows beat.
-    fn judge_line(&mut self, election: usize, candidate: &CandidateId, writes: &[Write]) {
-        let (now, rows) = (Time::from_nanos(self.now), &self.store.rows);
-        let claim = writes.iter().find_map(|write| match write {
-            Write::Claim(claim) => Some(claim),
-            _ => None,
-        });
-        let registers = rows.registers(election);
-        let record = rows.row(election);
-        let chosen =
-            record.is_some_and(|record| record.successor.as_ref() == Some(&candidate.name));
-        let mine = registers.roster.values().find(|row| row.pulse.candidate == *candidate);
-        if let (Some(claim), Some(vars), Some(mine), Some(fast), false) =
-            (claim, &registers.vars, mine, self.fast(), chosen)
-        {
-            let bars = &rows.controls(election).bars;
-            let ahead = registers.roster.values().map(|row| &row.pulse).filter(|pulse| {
-                let barred = |bar: &Bar| bar.name == pulse.candidate.name && bar.holds(claim.since);
-                pulse.id < mine.pulse.id
-                    && record.is_none_or(|record| record.holder != pulse.candidate)
-                    && !rows.is_proved(&pulse.candidate)
-                    && !bars.iter().any(barred)
-            });
-            let lease = vars.pacing.rules_at(vars.pace.round).lease();
-            let patience = (lease, fast);
-            let ahead = ahead.map(|pulse| (pulse.id, &pulse.candidate));
-            self.place_in_line.begun(now, election, claim, ahead, patience);
-        }
-        for write in writes {
-            match write {
-                Write::Pulse(id) => self.place_in_line.beat(now, election, *id),
-                Write::Enter(row) => self.place_in_line.beat(now, election, row.pulse.id),
-                Write::Clear => self.place_in_line.forget(election),
-                _ => {}
-            }
-        }
-    }
-
     /// An operator's hand in the registers: VARS, or a row of the roster.
     pub(super) fn meddle(&mut self, fault: Fault) {
         let (election, pick) = (fault.target, usize::try_from(fault.level).unwrap_or(0));
@@ -197,14 +156,12 @@ impl World<'_> {
         }
         if fault.kind == Kind::RowRemoved {
             if self.store.rows.remove_row(self.now, election, pick) {
-                self.place_in_line.forget(election);
                 self.tally.fire(fault.kind);
             }
             return;
         }
         let how = [Reset::Deleted, Reset::Fresh, Reset::Emptied][pick % 3];
         if self.store.rows.reset_vars(self.now, election, how) {
-            self.place_in_line.forget(election);
             self.tally.fire(fault.kind);
             // Ids begin anew, though no term was lost.
             self.rewound(election);
