@@ -42,22 +42,27 @@ async fn a_thousand_elections_cost_one_statement_a_beat() {
     let backend = place.open(&config).await;
     let led = lead_all(&backend, ELECTIONS).await;
     let mut store = place.connect().await;
-    // Every claim rings the doorbell, which brings renewals forward: let that pass.
-    tokio::time::sleep(Duration::from_secs(1)).await;
-
-    let before = (beats(&mut store).await, backend.statements().await);
-    let from = before.0.1;
-    until("five more beats", async || beats(&mut store).await.0 >= from + 5).await;
-    let after = (beats(&mut store).await, backend.statements().await);
-
-    let statements = after.1.expect("counted") - before.1.expect("counted");
-    let beaten = after.0.1 - from;
-    assert!(beaten >= 5);
-    // Counting and reading are two moments, between which one beat may fall on either side.
-    assert!(
-        statements.abs_diff(beaten) <= 1,
-        "{statements} statements in {beaten} beats of {ELECTIONS} elections"
-    );
+    // What follows the claims passes first: every claim rings the doorbell, which brings renewals
+    // forward, and the list of candidates is written in parts.
+    let mut windows = Vec::new();
+    let steady = loop {
+        let before = (beats(&mut store).await, backend.statements().await);
+        let from = before.0.1;
+        until("five more beats", async || beats(&mut store).await.0 >= from + 5).await;
+        let after = (beats(&mut store).await, backend.statements().await);
+        let statements = after.1.expect("counted") - before.1.expect("counted");
+        let beaten = after.0.1 - from;
+        assert!(beaten >= 5);
+        windows.push((statements, beaten));
+        // Counting and reading are two moments, between which one beat may fall on either side.
+        if statements.abs_diff(beaten) <= 1 {
+            break true;
+        }
+        if windows.len() == 5 {
+            break false;
+        }
+    };
+    assert!(steady, "statements and beats of {ELECTIONS} elections, in windows: {windows:?}");
     assert!(led.iter().all(Leadership::is_valid));
 
     let statuses = backend.statuses().await.expect("a look");
