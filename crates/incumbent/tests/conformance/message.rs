@@ -6,8 +6,8 @@ use incumbent_testbed::Proxy;
 use crate::ground::Ground;
 use crate::support::{BILLING, LONG, close_all, lead, resign, stand, until, won};
 
-/// A COMMIT by itself in its message, unlike at the end of a round.
-fn lone_commit(ground: &Ground) -> &'static [u8] {
+/// A COMMIT by itself in its message, unlike at the end of a round or of the list of candidates.
+pub(crate) fn lone_commit(ground: &Ground) -> &'static [u8] {
     if ground.kind.is_postgres() { b"Q\0\0\0\x0bCOMMIT\0" } else { b"\x07\0\0\0\x03COMMIT" }
 }
 

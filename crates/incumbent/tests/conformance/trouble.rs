@@ -4,6 +4,7 @@ use incumbent::{Change, Reason, lease_clock_nanos};
 use incumbent_testbed::Way;
 
 use crate::ground::Ground;
+use crate::message::lone_commit;
 use crate::support::{BILLING, LONG, SHORT, change, close_all, contend, for_a_while, lead, resign};
 use crate::support::{soon, until, won};
 use crate::users::{send, with_pool};
@@ -33,13 +34,7 @@ pub(crate) async fn a_bid_whose_answers_are_lost_never_makes_two_leaders(ground:
 
 pub(crate) async fn a_claim_that_was_committed_unheard_is_not_led_under(ground: &Ground) {
     let (proxy, one) = ground.behind_a_proxy("one", SHORT).await;
-    // Its line in the list of candidates is committed too: that comes first.
-    until("it is listed", async || {
-        one.backend().candidates(BILLING).await.is_ok_and(|listed| !listed.is_empty())
-    })
-    .await;
-    // By itself in its message, unlike the words in which a transaction begins.
-    proxy.reset_on_reply(if ground.kind.is_postgres() { b"COMMIT\0" } else { b"\x03COMMIT" });
+    proxy.reset_on_reply(lone_commit(ground));
     let first = lead(&one).await;
     assert!(proxy.fired(), "the commit was answered");
     let terms = one.backend().terms(BILLING, 9).await.expect("terms");
