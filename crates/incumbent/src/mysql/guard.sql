@@ -3,7 +3,7 @@
 -- writes under a leadership needs no right to the tables. A database that was restored, or a replica
 -- that was promoted, shows a leadership of the past as if it still stood: it counts only if its leader
 -- has renewed since candidates noticed.
-CREATE PROCEDURE incumbent_guard(IN election VARCHAR(128) CHARACTER SET ascii COLLATE ascii_bin, IN token BIGINT)
+CREATE /*M! OR REPLACE */ PROCEDURE incumbent_guard(IN election VARCHAR(128) CHARACTER SET ascii COLLATE ascii_bin, IN token BIGINT)
 SQL SECURITY DEFINER
 BEGIN
     DECLARE stands INT DEFAULT 0;

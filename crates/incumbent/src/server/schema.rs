@@ -55,7 +55,7 @@ pub(crate) fn sql<D: Dialect>() -> String {
 /// A statement as people's own clients want it: those of MySQL end a statement at its first
 /// semicolon, unless they are told of another sign.
 fn by_hand(statement: &str) -> String {
-    if statement.contains("CREATE PROCEDURE") {
+    if statement.contains("PROCEDURE incumbent_guard(") {
         format!("DELIMITER //\n{statement}\n//\nDELIMITER ;\n\n")
     } else {
         format!("{statement};\n\n")

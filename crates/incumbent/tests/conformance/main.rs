@@ -198,6 +198,7 @@ macro_rules! with_roles {
             roles::a_user_with_all_rights_but_one_is_told_which,
             roles::a_user_with_exactly_the_granted_rights_can_do_all_of_it,
             roles::a_user_with_only_the_guard_writes_under_a_token,
+            roles::the_right_to_call_the_guard_outlives_a_new_version,
             input::a_wrong_password_is_said_and_not_shown,
             input::an_unknown_database_is_named,
         }

@@ -170,3 +170,28 @@ pub(crate) async fn whoever_was_not_granted_the_guard_cannot_call_it(ground: &Gr
     drop(leadership);
     close_all([one]).await;
 }
+
+/// A routine that is dropped takes everybody's right to call it along.
+pub(crate) async fn the_right_to_call_the_guard_outlives_a_new_version(ground: &Ground) {
+    let one = ground.candidate("one", LONG).await;
+    let leadership = lead(&one).await;
+    let writer = writer(ground).await;
+    // The guard of the version before, in whose place the new one comes.
+    let before = if ground.kind.is_postgres() { 5 } else { 4 };
+    let older =
+        format!("UPDATE incumbent_meta SET value = '{before}' WHERE item = 'schema_version'");
+    ground.users.run(&older).await;
+    let applied = ground.schema().apply().await.expect("brought up to date");
+    assert_eq!((applied.from, applied.to), (Some(before), before + 1));
+    let (begin, call) =
+        if ground.kind.is_postgres() { ("BEGIN", "SELECT") } else { ("START TRANSACTION", "CALL") };
+    let token = leadership.token();
+    let work = format!(
+        "{begin}; INSERT INTO ledger VALUES (1, 'by hand'); \
+        {call} incumbent_guard('{BILLING}', {token}); COMMIT"
+    );
+    writer.run(&work).await;
+    assert_eq!(ground.users.entries().await, 1);
+    drop(leadership);
+    close_all([one]).await;
+}
