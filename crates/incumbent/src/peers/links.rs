@@ -218,6 +218,11 @@ impl<M: Words> Links<M> {
         self.shared().twins.known(Instant::now())
     }
 
+    /// Whether the process at that address, which this one dials, has another secret.
+    pub(crate) fn has_another_secret(&self, address: &str) -> bool {
+        self.shared().complaints.has_another_secret(address)
+    }
+
     fn shared(&self) -> &Arc<Shared<M>> {
         &self.last.0
     }

@@ -101,6 +101,8 @@ pub struct Reach {
     pub needed: usize,
     /// The addresses of the others.
     pub missing: Vec<String>,
+    /// Those of the missing at which a process has another secret.
+    pub strange: Vec<String>,
     /// Numbers that two processes have at once, with the names and addresses of both.
     pub twins: Vec<String>,
 }

@@ -15,6 +15,9 @@ use thiserror::Error;
 /// Shortest secret that is accepted, in bytes.
 const SHORTEST: usize = 16;
 
+/// A shorter one can be guessed, unless all of it is random.
+const LONG_ENOUGH: usize = 32;
+
 /// Longest one: whatever is longer is another file, given by mistake.
 const LONGEST: u64 = 4096;
 
@@ -51,6 +54,7 @@ pub(crate) enum SecretError {
 #[derive(Clone, PartialEq, Eq)]
 pub(crate) struct Secret {
     key: [u8; 32],
+    is_short: bool,
 }
 
 impl Secret {
@@ -60,7 +64,8 @@ impl Secret {
         if text.len() < SHORTEST {
             return Err(SecretError::Short(text.len()));
         }
-        Ok(Secret { key: key(text.as_bytes())? })
+        let is_short = text.len() < LONG_ENOUGH;
+        Ok(Secret { key: key(text.as_bytes())?, is_short })
     }
 
     /// From a file that holds the text. Warns when others on this host can read it.
@@ -88,6 +93,15 @@ impl Secret {
             let _ = write!(text, "{byte:02x}");
             text
         }))
+    }
+
+    /// Warns of a secret that is short enough to be guessed.
+    pub(crate) fn warn_if_short(&self) {
+        if self.is_short {
+            tracing::warn!(
+                "the secret of the cluster has less than {LONG_ENOUGH} bytes: whoever listens can try words until one fits; {HOW}"
+            );
+        }
     }
 
     /// What both ends of a conversation must have.
@@ -132,6 +146,14 @@ mod tests {
         let error = Secret::from_text("  fifteen letters \n").expect_err("short").to_string();
         assert!(error.contains("15 bytes") && error.contains("openssl rand"), "{error}");
         assert!(Secret::from_text("sixteen letters!").is_ok());
+    }
+
+    #[test]
+    fn a_secret_that_may_be_guessed_is_told_from_one_that_may_not() {
+        let is_short = |text: &str| Secret::from_text(text).expect("long enough").is_short;
+        assert!(is_short("correct horse battery"));
+        assert!(!is_short(&Secret::generate().expect("made")));
+        assert!(!is_short("0123456789abcdef0123456789abcdef"));
     }
 
     #[test]

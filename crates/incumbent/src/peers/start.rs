@@ -51,6 +51,9 @@ pub(crate) async fn open(
 ) -> Result<Store, Error> {
     let seats = place.seats().await?;
     let secret = secret(place, &seats)?;
+    if contends {
+        secret.warn_if_short();
+    }
     let electorate = Electorate::first(place.voters(&seats));
     let sitting = if contends { Some(place.sit(&seats).await?) } else { None };
     let node = match &sitting {

@@ -34,6 +34,9 @@ struct Made {
     about: HashSet<(String, Kind)>,
 }
 
+/// What to do about two secrets in one cluster.
+const ANOTHER_SECRET: &str = "give all nodes of a cluster the same secret";
+
 /// One kind of wrong.
 type Kind = (Discriminant<LinkError>, Option<&'static str>);
 
@@ -55,6 +58,14 @@ impl Complaints {
             }
             None => tracing::debug!(place, %error, "no link with a peer, as said before"),
         }
+    }
+
+    /// Whether the last that was said of that place is that it has another secret.
+    pub(super) fn has_another_secret(&self, place: &str) -> bool {
+        let made = self.made.lock().unwrap_or_else(PoisonError::into_inner);
+        made.about
+            .iter()
+            .any(|(other, (_, advice))| other == place && *advice == Some(ANOTHER_SECRET))
     }
 
     /// Makes the next complaint about that place a new one.
@@ -149,9 +160,7 @@ fn advice(error: &LinkError) -> Option<&'static str> {
         HelloError::Channel(error) => match error {
             ChannelError::Frame(FrameError::Closed | FrameError::Truncated | FrameError::Io(_))
             | ChannelError::Exhausted => None,
-            ChannelError::Secret | ChannelError::Rejected => {
-                Some("give all nodes of a cluster the same secret")
-            }
+            ChannelError::Secret | ChannelError::Rejected => Some(ANOTHER_SECRET),
             ChannelError::Forged => Some("check who can change what is sent between nodes"),
             ChannelError::Frame(_) => Some("check that only nodes connect to this port"),
             ChannelError::Noise(_) => Some("report this as a mistake of the program"),

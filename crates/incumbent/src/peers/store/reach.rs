@@ -66,14 +66,26 @@ impl Store {
             let problem = "all voters are there and did not answer in time: they may have just begun, try again";
             return Error::Open { place, problem: problem.to_owned() };
         }
-        let problem = format!(
-            "{} of {} voters answer, and {}: no answer from {}; are they running, is the secret the same, and does no \
-             firewall stand between?",
-            reach.up,
-            reach.voters,
-            self.need(),
-            reach.missing.join(", ")
-        );
+        let (silent, strange): (Vec<_>, Vec<_>) = reach
+            .missing
+            .iter()
+            .map(String::as_str)
+            .partition(|it| !reach.strange.iter().any(|s| s == it));
+        let mut problem =
+            vec![format!("{} of {} voters answer, and {}", reach.up, reach.voters, self.need())];
+        if !strange.is_empty() {
+            problem.push(format!(
+                "another secret at {}: give all processes of the group the same one",
+                strange.join(", ")
+            ));
+        }
+        if !silent.is_empty() {
+            problem.push(format!(
+                "no answer from {}: are they running, and does no firewall stand between?",
+                silent.join(", ")
+            ));
+        }
+        let problem = problem.join("; ");
         Error::Open { place, problem }
     }
 }

@@ -158,10 +158,12 @@ impl Task {
             let seat = self.seats.iter().find(|seat| seat.id == *node);
             seat.map_or_else(|| node.to_string(), |seat| seat.address.clone())
         };
-        let missing = voters.iter().filter(|node| !up(node)).map(address).collect();
+        let missing: Vec<String> = voters.iter().filter(|node| !up(node)).map(address).collect();
+        let strange = missing.iter().filter(|address| self.links.has_another_secret(address));
+        let strange = strange.cloned().collect();
         let is_founded = self.electorate.number() >= FOUNDED;
         let needed = if is_founded { self.electorate.majority() } else { voters.len() };
         let (up, twins) = (voters.iter().filter(up).count(), self.links.twins());
-        Reach { up, voters: voters.len(), needed, missing, twins }
+        Reach { up, voters: voters.len(), needed, missing, strange, twins }
     }
 }
