@@ -80,9 +80,14 @@ impl DatabaseFile {
     }
 
     pub(super) fn is_in_place(&self) -> Result<(), Error> {
-        let here = std::fs::metadata(&self.path)
-            .is_ok_and(|found| (found.dev(), found.ino()) == (self.device, self.inode));
-        if here { Ok(()) } else { Err(Error::StoreGone { place: self.place() }) }
+        match std::fs::metadata(&self.path) {
+            Ok(found) if (found.dev(), found.ino()) == (self.device, self.inode) => Ok(()),
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+                // It may be there all the same, and will be seen again when that is over.
+                Err(Error::Store(format!("cannot look at {}: {error}", self.place())))
+            }
+            _ => Err(Error::StoreGone { place: self.place() }),
+        }
     }
 
     /// Whether that incarnation is proved dead.
