@@ -188,7 +188,10 @@ impl Supervisor<'_> {
                         voice.say("following", &text);
                     }
                     News::Twin(who) => {
-                        let text = format!("another live process has the same name: {who}");
+                        let text = format!(
+                            "another live process has the same name: {who}; give each its own with --name, so \
+                             that orders mean one of them"
+                        );
                         voice.say("twin", &text);
                     }
                 },

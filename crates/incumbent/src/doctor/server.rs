@@ -134,7 +134,7 @@ async fn each_host<D: Probed>(hosts: &Hosts<D>) -> Result<(usize, Findings), Err
 }
 
 /// What elections were tried on, with everything that this project can break.
-const TRIED: [&str; 2] = ["PostgreSQL", "MariaDB"];
+const TRIED: [&str; 3] = ["PostgreSQL", "MariaDB", "MySQL"];
 
 impl<D: Probed> Exam<D> {
     fn product(&mut self, product: &str) {
