@@ -22,15 +22,18 @@
 //! # What is promised
 //!
 //! - **By lease**: at most one candidate's [`Leadership`] is valid at any instant, while clocks run
-//!   within the margin of each other (a tenth by default). No clock offset matters.
+//!   within the margin of each other (a tenth by default). No clock offset matters. A virtual machine
+//!   that its host stops without a word is a clock that stands still: what it sends when it goes on
+//!   is for the token to refuse.
 //! - **By token**: whatever clocks, pauses or operators do, a resource that refuses tokens below
 //!   the highest it has seen never accepts a deposed leader after its successor. Tokens strictly
 //!   grow and are never used twice, as long as a store that lost terms does not also lose time.
 //! - **By transaction**: work in a [`Fenced`] transaction of the database that holds the election
 //!   commits only if the leadership that began it still stands; on a Galera cluster only if all
-//!   candidates and writers use one node at a time.
+//!   candidates and writers use one node at a time. A database that was restored shows the leader of
+//!   its past as if it still led, until a candidate has noticed.
 //! - **Liveness**: after a crash another candidate leads within [`Timing::failover_bound`]; on one
-//!   host, with SQLite, within milliseconds.
+//!   host, with SQLite, as soon as its system has let go of the lock of the dead process.
 //!
 //! Not promised: that somebody leads at every instant, or that work which blocks its thread or
 //! ignores its leadership stops in time. That is what the token is for.
