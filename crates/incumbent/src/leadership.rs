@@ -147,8 +147,11 @@ impl Leadership {
         self.cell.reason()
     }
 
-    /// A handle on this process's proof of life, for a child process to inherit: the process then
+    /// A handle on this process's proof of life, to be handed to a child process: the process then
     /// counts as alive until the child is gone too. `None` where the backend has no such proof.
+    ///
+    /// A child inherits only what it is handed, with the crate `command-fds` for example, so that
+    /// nothing else that is started at the same moment keeps the proof.
     pub fn share_lock(&self) -> Option<std::io::Result<OwnedFd>> {
         self.cell.lock.as_ref().map(|lock| lock.share())
     }

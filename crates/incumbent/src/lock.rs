@@ -71,11 +71,10 @@ impl Lock {
         Ok(Lock { file, folder: folder.clone(), name })
     }
 
-    /// Another handle on the same lock, which a child process inherits: the lock then outlives this
-    /// process until the child is gone too.
+    /// Another handle on the same lock, for a child process: the lock then outlives this process until
+    /// the child is gone too. No other child inherits it.
     pub(crate) fn share(&self) -> std::io::Result<OwnedFd> {
-        // Plain `dup` leaves the close-on-exec flag off; that is the point of it here.
-        Ok(rustix::io::dup(&self.file)?)
+        Ok(rustix::io::fcntl_dupfd_cloexec(&self.file, 0)?)
     }
 
     /// Removes the file, for a candidate that has let go of everything. It happens while the lock

@@ -4,7 +4,7 @@
 //! Promises: the end of the pipe means that the supervisor is dead, however it died.
 
 use std::io::{PipeReader, PipeWriter};
-use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 
 use anyhow::Context;
 use tokio::io::{AsyncBufReadExt, BufReader, Lines};
@@ -31,40 +31,35 @@ pub(crate) struct Speaker {
     _reader: PipeReader,
 }
 
-/// The guard's end, on its way through `exec`.
-#[derive(Debug)]
-pub(crate) struct Passage(OwnedFd);
+/// The number under which the guard finds its end.
+pub(crate) const NUMBER: RawFd = 3;
 
-impl Passage {
-    /// The number under which the guard finds it.
-    pub(crate) fn number(&self) -> i32 {
-        self.0.as_raw_fd()
-    }
-}
-
-/// Makes both ends.
-pub(crate) fn pipe() -> anyhow::Result<(Speaker, Passage)> {
+/// Makes both ends. The guard's is handed to it under [`NUMBER`].
+pub(crate) fn pipe() -> anyhow::Result<(Speaker, OwnedFd)> {
     let (reader, writer) = std::io::pipe().context("cannot make a pipe")?;
     let passage = passage(&reader).context("cannot copy the end of a pipe")?;
     let flags = rustix::fs::fcntl_getfl(&writer).context("cannot set up a pipe")?;
     rustix::fs::fcntl_setfl(&writer, flags | rustix::fs::OFlags::NONBLOCK)
         .context("cannot set up a pipe")?;
-    Ok((Speaker { pipe: writer, _reader: reader }, Passage(passage)))
+    Ok((Speaker { pipe: writer, _reader: reader }, passage))
 }
 
-/// A copy that, unlike its original, stays open in the process that is spawned next. The command
-/// inherits it too, and must not be able to read from it what is meant for the guard: so it is only a
-/// handle, by which the guard opens the pipe anew.
+/// What the guard is handed. The command inherits it too, and must not be able to read from it what is
+/// meant for the guard: so it is only a handle, by which the guard opens the pipe anew.
 #[cfg(target_os = "linux")]
 fn passage(reader: &PipeReader) -> rustix::io::Result<OwnedFd> {
     use rustix::fs::{Mode, OFlags, open};
-    open(format!("/proc/self/fd/{}", reader.as_raw_fd()), OFlags::PATH, Mode::empty())
+    open(
+        format!("/proc/self/fd/{}", reader.as_raw_fd()),
+        OFlags::PATH | OFlags::CLOEXEC,
+        Mode::empty(),
+    )
 }
 
 /// Other kernels have no such handles.
 #[cfg(not(target_os = "linux"))]
 fn passage(reader: &PipeReader) -> rustix::io::Result<OwnedFd> {
-    rustix::io::dup(reader)
+    rustix::io::fcntl_dupfd_cloexec(reader, 0)
 }
 
 impl Speaker {

@@ -6,6 +6,7 @@
 //! leadership can be let go of.
 
 use std::ffi::OsString;
+use std::os::fd::RawFd;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus};
@@ -13,17 +14,21 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use anyhow::Context;
+use command_fds::{CommandFdExt, FdMapping};
 use incumbent::{CandidateId, Leadership};
 use rustix::process::{
     Pid, Signal, WaitId, WaitIdOptions, getpid, kill_process, kill_process_group, waitid,
 };
 use tokio::task::JoinHandle;
 
-use super::control::{self, Passage, Speaker, Word};
+use super::control::{self, Speaker, Word};
 use super::epitaph::Epitaph;
 use super::terminal::Terminal;
 use super::{files, guard, kin};
 use crate::flags::{OnLoss, private_variables};
+
+/// The number under which the guard and the command keep the proof of life.
+const LIFE: RawFd = control::NUMBER + 1;
 
 /// How long a file system may take to take a last line.
 const WRITE_MAX: Duration = Duration::from_millis(500);
@@ -54,11 +59,11 @@ pub(crate) struct Errand<'a> {
 
 impl Errand<'_> {
     /// The guard, as it is to be started.
-    fn guard(&self, passage: &Passage) -> anyhow::Result<Command> {
+    fn guard(&self) -> anyhow::Result<Command> {
         let mut guard = Command::new(own_program()?);
         guard
             .arg("guard")
-            .args(["--control-fd", &passage.number().to_string()])
+            .args(["--control-fd", &control::NUMBER.to_string()])
             .args(["--grace-ms", &self.grace.as_millis().to_string()])
             .args(self.is_abrupt.then_some("--abrupt"))
             .args(files::before().map(|files| format!("--open-files={files}")));
@@ -90,11 +95,15 @@ impl Ward {
     pub(crate) fn start(errand: &Errand<'_>, terminal: &mut Terminal) -> anyhow::Result<Ward> {
         let leadership = errand.leadership;
         let (mut speaker, passage) = control::pipe()?;
+        let mut handed = vec![FdMapping { parent_fd: passage, child_fd: control::NUMBER }];
         // The guard and the command inherit the proof of life: nobody can take this candidate for
-        // dead before they are.
-        let life = leadership.share_lock().transpose().context("cannot share the lock")?;
-        let guard = errand.guard(&passage)?.spawn().context("cannot start the guard")?;
-        drop((passage, life));
+        // dead before they are. Nobody else that is started meanwhile inherits it, such as a probe.
+        if let Some(life) = leadership.share_lock().transpose().context("cannot share the lock")? {
+            handed.push(FdMapping { parent_fd: life, child_fd: LIFE });
+        }
+        let mut guard = errand.guard()?;
+        guard.fd_mappings(handed).context("cannot hand over to the guard")?;
+        let guard = guard.spawn().context("cannot start the guard")?;
         let pid = i32::try_from(guard.id()).ok().and_then(Pid::from_raw);
         if let Some(group) = pid.filter(|_| terminal.is_for_the_command()) {
             terminal.lend(group);

@@ -8,6 +8,7 @@ use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::time::Duration;
 
+use command_fds::{CommandFdExt as _, FdMapping};
 use incumbent::Backend;
 use rustix::process::{Pid, Signal, kill_process};
 
@@ -121,7 +122,7 @@ fn hold(role: &str) {
         let election = backend.expect("opens").election(BILLING).await;
         lead(&election.expect("opens")).await
     });
-    let mut heir = None;
+    let (mut heir, mut bystander) = (None, None);
     for question in std::io::stdin().lines() {
         let answer = match question.expect("a line").as_str() {
             "token" => leadership.token().get(),
@@ -129,9 +130,17 @@ fn hold(role: &str) {
             "valid" => u64::from(leadership.is_valid()),
             "heir" => {
                 let lock = leadership.share_lock().expect("a file").expect("shared");
+                let mut child = Command::new("sleep");
+                let handed = vec![FdMapping { parent_fd: lock, child_fd: 3 }];
+                child.arg("600").fd_mappings(handed).expect("one number, once");
+                u64::from(heir.insert(child.spawn().expect("starts")).id())
+            }
+            "bystander" => {
+                // Another thread may start a process at any moment.
+                let lock = leadership.share_lock().expect("a file").expect("shared");
                 let child = Command::new("sleep").arg("600").spawn().expect("starts");
                 drop(lock);
-                u64::from(heir.insert(child).id())
+                u64::from(bystander.insert(child).id())
             }
             other => panic!("{other}?"),
         };
@@ -220,6 +229,21 @@ async fn a_process_counts_as_alive_while_a_child_that_does_its_work_lives() {
     assert!(won(waiting).await.is_valid());
     let terms = two.backend().terms(BILLING, 1).await.expect("terms");
     assert_eq!(terms[0].opening, "died");
+}
+
+#[tokio::test]
+async fn a_child_that_was_not_handed_the_proof_of_life_does_not_keep_it() {
+    let place = Place::new();
+    let mut holder = Holder::start(&place, "parent", LONG);
+    holder.token();
+    let bystander = i32::try_from(holder.ask("bystander")).ok().and_then(Pid::from_raw);
+    let two = place.candidate("two", LONG).await;
+    let waiting = contend(&two);
+    holder.kill();
+    assert!(won(waiting).await.is_valid());
+    let terms = two.backend().terms(BILLING, 1).await.expect("terms");
+    assert_eq!(terms[0].opening, "died");
+    kill_process(bystander.expect("a process"), Signal::KILL).expect("outlived its parent");
 }
 
 #[tokio::test]
