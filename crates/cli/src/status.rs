@@ -6,7 +6,7 @@
 
 pub(crate) mod controls;
 
-use incumbent::{Expiry, Protocol, Rules, Sight, Status};
+use incumbent::{Expiry, LockHolder, Protocol, Rules, Sight, Status};
 use serde::Serialize;
 
 use crate::exit::Exit;
@@ -28,20 +28,28 @@ pub(crate) async fn status(
     } else {
         vec![backend.status(&settings.election).await?]
     };
+    // Whoever may not see them is told the rest.
+    let holders = backend.lock_holders().await.unwrap_or_default();
     backend.close().await;
     let protocol = |rules: &Rules| settings.protocol_by(rules);
-    let face = |one| Face::of(one, protocol);
+    let face = |one| Face::of(one, protocol, &holders);
     match (&statuses[..], printer.json()) {
         ([one], true) if !args.all => printer.value(&face(one))?,
         (all, true) => printer.value(&all.iter().map(face).collect::<Vec<_>>())?,
         ([one], false) if !args.all => {
-            printer.line(page(one, protocol))?;
+            printer.line(page(one, protocol, &holders))?;
             if settings.unratified {
                 printer.line("ratified  no: this is a hint, and there may be several leaders")?;
             }
         }
         ([], false) => printer.line("no election was ever held here")?,
-        (all, false) => printer.line(overview(all, protocol))?,
+        (all, false) => {
+            printer.line(overview(all, protocol))?;
+            for holder in &holders {
+                let of = holder.election.as_ref().map(|name| format!(" {name}"));
+                printer.line(format!("held up{}: {holder}", of.unwrap_or_default()))?;
+            }
+        }
     }
     let led = !statuses.is_empty() && statuses.iter().all(|status| status.leader().is_some());
     Ok(if led { Exit::Ok } else { Exit::No })
@@ -75,12 +83,14 @@ struct Face {
     last_term: Option<u64>,
     /// What operators have in force.
     controls: controls::Face,
+    /// Who has kept a lock for a second or more, while orders and claims wait for it.
+    held_up_by: Vec<String>,
     /// The store's clock.
     now: String,
 }
 
 impl Face {
-    fn of(status: &Status, protocol: impl Fn(&Rules) -> Protocol) -> Face {
+    fn of(status: &Status, protocol: impl Fn(&Rules) -> Protocol, holders: &[LockHolder]) -> Face {
         let leader = status.leader();
         let record = status.record.as_ref();
         let rules = record.map(|record| record.rules);
@@ -101,9 +111,16 @@ impl Face {
             last_holder: record.map(|record| record.holder.name.to_string()),
             last_term: record.map(|record| record.term.get()),
             controls: controls::Face::of(&controls::in_force(status)),
+            held_up_by: of(status, holders).map(ToString::to_string).collect(),
             now: moment::rfc3339(status.now),
         }
     }
+}
+
+/// Who holds this election up.
+fn of<'a>(status: &Status, holders: &'a [LockHolder]) -> impl Iterator<Item = &'a LockHolder> {
+    let name = status.election.clone();
+    holders.iter().filter(move |one| one.election.as_ref().is_none_or(|it| *it == name))
 }
 
 /// Whose clock counts. Those who are in line watch by their own.
@@ -115,7 +132,7 @@ const fn expiry(rules: &Rules) -> &'static str {
 }
 
 /// One election, for people.
-fn page(status: &Status, protocol: impl Fn(&Rules) -> Protocol) -> String {
+fn page(status: &Status, protocol: impl Fn(&Rules) -> Protocol, holders: &[LockHolder]) -> String {
     let mut lines = vec![("election", status.election.to_string()), ("state", state(status))];
     if let Some(leader) = status.leader() {
         let since = moment::show(leader.since);
@@ -136,6 +153,7 @@ fn page(status: &Status, protocol: impl Fn(&Rules) -> Protocol) -> String {
         lines.push(("next", format!("reserved for {successor}")));
     }
     lines.extend(controls::lines(status));
+    lines.extend(of(status, holders).map(|one| ("held up", one.to_string())));
     let lines = lines.iter().map(|(key, value)| format!("{key:<10}{value}"));
     lines.collect::<Vec<_>>().join("\n")
 }

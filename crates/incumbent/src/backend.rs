@@ -27,6 +27,7 @@ use crate::health::{HealthRules, Monitor, Probe};
 use crate::history::Writer;
 #[cfg(feature = "peers")]
 use crate::peers::{Ballot, Node, Reach, Voters};
+use crate::store::holder::{self, LockHolder};
 use crate::store::office::{OrderRecord, TermRecord, Warrant};
 use crate::store::roster::Roster;
 use crate::store::{Manner, Store};
@@ -218,6 +219,13 @@ impl Backend {
     pub async fn orders(&self, election: &str, most: u32) -> Result<Vec<OrderRecord>, Error> {
         let election = ElectionName::new(election)?;
         self.ask(|done| Errand::Orders { election, most, done }).await
+    }
+
+    /// Who holds elections of this store up: sessions and processes that have kept a lock for a second
+    /// or more, while orders and claims wait for it. Looks for up to a second if it cannot be seen for
+    /// how long they have. Nobody with `ring://` and `bully://`, which have no locks.
+    pub async fn lock_holders(&self) -> Result<Vec<LockHolder>, Error> {
+        holder::lasting(async || self.ask(|done| Errand::LockHolders { done }).await).await
     }
 
     /// Binds leadership to health, in all elections of this backend: from now on it is examined by

@@ -190,6 +190,7 @@ pub use self::observe::{Change, Changes};
 pub use self::peers::{Reach, VoterStatus, Voters};
 pub use self::pulse::Pulse;
 pub use self::schema::{Applied, Schema};
+pub use self::store::holder::LockHolder;
 pub use self::store::office::{OrderRecord, TermRecord};
 pub use self::store::roster::{Member, Position, Roster};
 pub use self::url::redacted;

@@ -58,6 +58,7 @@ impl Dialect for My {
             ],
         },
     ];
+    const HOLDERS: &'static str = include_str!("mysql/holders.sql");
     const SHARE: &'static str = "LOCK IN SHARE MODE";
     const NOW: &'static str = "TIMESTAMPDIFF(MICROSECOND, '1970-01-01 00:00:00', UTC_TIMESTAMP(6))";
     // The server, and when the table was made (each restore makes it anew).

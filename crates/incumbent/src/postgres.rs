@@ -54,6 +54,7 @@ impl Dialect for Pg {
         Step { version: 5, statements: &[] },
         Step { version: 6, statements: &[include_str!("postgres/guard.sql")] },
     ];
+    const HOLDERS: &'static str = include_str!("postgres/holders.sql");
     const SHARE: &'static str = "FOR SHARE";
     const NOW: &'static str = "(extract(epoch FROM clock_timestamp()) * 1000000)::bigint";
     // The cluster, its timeline (each promotion begins another), and the file of the table (each

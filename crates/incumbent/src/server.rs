@@ -15,6 +15,7 @@
 //! | [`schema`] | the tables |
 //! | [`row`] | reading rows into `Snapshot`s |
 //! | [`mod@write`] | writing what a decision says |
+//! | [`holders`] | who keeps a lock |
 //! | [`round`] | what is done for a round and for operators |
 //! | [`register`] | reading and writing the registers of a roster |
 //! | [`beat`] | the rounds of followers and leaders, as one message |
@@ -26,6 +27,7 @@ mod backoff;
 mod beat;
 pub(crate) mod dialect;
 pub(crate) mod fit;
+pub(crate) mod holders;
 pub(crate) mod hosts;
 #[cfg(all(test, feature = "postgres", feature = "mysql"))]
 mod mirror;

@@ -8,6 +8,7 @@
 //! | file | what |
 //! |---|---|
 //! | [`mod@file`] | the file, and whether it is still the one that was opened |
+//! | [`mod@holders`] | which process writes to it |
 //! | [`place`] | the file system that it lies on |
 //! | [`probe`] | what an examination looks at |
 //! | [`schema`] | the tables |
@@ -19,6 +20,7 @@
 //! | [`round`] | what is done for a round and for operators |
 
 mod file;
+mod holders;
 mod place;
 pub(crate) mod probe;
 mod register;

@@ -8,10 +8,12 @@
 //! | [`arbiter`] | the seam: what each kind of database must do |
 //! | [`round`] | one round of all elections |
 //! | [`office`] | what operators and onlookers ask |
+//! | [`holder`] | who holds an election up |
 //! | [`roster`] | who takes part, for people |
 //! | `trial` | tests of the roll and of orders on every kind |
 
 pub(crate) mod arbiter;
+pub(crate) mod holder;
 pub(crate) mod office;
 pub(crate) mod roster;
 pub(crate) mod round;
@@ -27,6 +29,7 @@ use incumbent_protocol::roll::Peer;
 use incumbent_protocol::rules::Timing;
 
 use self::arbiter::{Arbiter, Rolls, Snapshots};
+use self::holder::LockHolder;
 use self::office::{OrderRecord, TermRecord, Warrant};
 use self::roster::Roster;
 use self::round::{Answer, Ask};
@@ -222,6 +225,11 @@ impl Store {
         most: u32,
     ) -> Result<Vec<OrderRecord>, Error> {
         each!(self, store => store.orders(election, most).await)
+    }
+
+    /// Everybody who has a lock at this moment that orders and claims wait for.
+    pub(crate) async fn lock_holders(&mut self) -> Result<Vec<LockHolder>, Error> {
+        each!(self, store => store.lock_holders().await)
     }
 
     /// Looks who votes, or changes it, where peers do.

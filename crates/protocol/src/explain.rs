@@ -45,6 +45,18 @@ pub fn explain(
     causes
 }
 
+/// The same while somebody keeps the store from changing the election: that weighs more than whatever else
+/// speaks against a candidate, and is nothing to be first known of a leader.
+pub fn held_up(mut causes: Vec<Cause>, by: impl IntoIterator<Item = String>) -> Vec<Cause> {
+    let mut holders = by.into_iter().map(|by| Cause::HeldUp { by }).peekable();
+    if holders.peek().is_some() {
+        causes.retain(|cause| *cause != Cause::Contends);
+    }
+    let at = usize::from(matches!(causes.first(), Some(Cause::Leads { .. })));
+    causes.splice(at..at, holders);
+    causes
+}
+
 /// What a question is answered from.
 struct Asked<'a> {
     name: &'a CandidateName,

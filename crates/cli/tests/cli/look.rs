@@ -1,6 +1,10 @@
 //! Looking on: `status`, `history` and `schema`.
 
+use std::time::Duration;
+
 use serde_json::{Value, json};
+use sqlx::ConnectOptions;
+use sqlx::sqlite::SqliteConnectOptions;
 
 use crate::support::{Desk, until};
 
@@ -206,4 +210,25 @@ fn everything_that_is_about_one_election_takes_it_as_an_argument() {
     assert!(ended.code == 1 && ended.err.contains("election typo: "), "{ended:?}");
     let ended = desk.ask(&["pause", "billing", "--all"]);
     assert_eq!(ended.code, 2, "{ended:?}");
+}
+
+#[test]
+fn whoever_keeps_the_write_lock_of_a_file_is_named() {
+    let desk = Desk::new();
+    let _alice = desk.leader("alice");
+    assert_eq!(desk.ask(&["status", "--json"]).json()["held_up_by"], json!([]));
+    let runtime = tokio::runtime::Runtime::new().expect("a runtime");
+    let _writer = runtime.block_on(async {
+        let options = SqliteConnectOptions::new().filename(desk.path("elections.db"));
+        let patient = options.busy_timeout(Duration::from_secs(30));
+        let mut writer = patient.connect().await.expect("connects");
+        sqlx::query("BEGIN IMMEDIATE").execute(&mut writer).await.expect("has the lock");
+        writer
+    });
+    let me = format!("process {} (", std::process::id());
+    let ended = desk.ask(&["status", "--json"]).json();
+    let named = ended["held_up_by"][0].as_str().expect("somebody is named");
+    assert!(named.starts_with(&me) && named.contains("SQLite's write lock"), "{named}");
+    let explained = desk.ask(&["explain", "bob", "--json"]).json();
+    assert_eq!(explained["causes"][0]["cause"], "held_up", "{explained}");
 }

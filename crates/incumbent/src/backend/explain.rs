@@ -1,11 +1,11 @@
 //! Why a candidate leads or does not.
 //!
-//! Assumes: as for all looks: three reads, one after the other.
+//! Assumes: as for all looks: a few reads, one after the other.
 //! Promises: decides nothing and changes nothing; works whoever is down.
 
 use std::collections::BTreeMap;
 
-use incumbent_protocol::explain::{Cause, explain};
+use incumbent_protocol::explain::{Cause, explain, held_up};
 use incumbent_protocol::identity::{CandidateId, CandidateName, ElectionName};
 use incumbent_protocol::lease::row::{Record, Snapshot};
 use incumbent_protocol::roll::Peer;
@@ -20,11 +20,14 @@ struct Field {
     snapshot: Snapshot,
     peers: Vec<Peer>,
     line: Vec<CandidateId>,
+    /// Who holds it up.
+    holders: Vec<String>,
 }
 
 impl Field {
     fn explain(&self, name: &CandidateName) -> Vec<Cause> {
-        explain(name, &self.snapshot, &self.peers, &self.line)
+        let causes = explain(name, &self.snapshot, &self.peers, &self.line);
+        held_up(causes, self.holders.iter().cloned())
     }
 }
 
@@ -64,9 +67,14 @@ impl Backend {
     }
 
     async fn field(&self, election: &str) -> Result<Field, Error> {
-        let name = Some(ElectionName::new(election)?);
-        let mut found = self.ask(|done| Errand::Look { election: name, done }).await?;
+        let name = ElectionName::new(election)?;
+        let look = |done| Errand::Look { election: Some(name.clone()), done };
+        let mut found = self.ask(look).await?;
         let (_, snapshot) = found.pop().ok_or(Error::Closed)?;
+        // Whoever may not see them is told the rest.
+        let mut holders = self.lock_holders().await.unwrap_or_default();
+        holders.retain(|one| one.election.as_ref().is_none_or(|it| *it == name));
+        let holders = holders.iter().map(ToString::to_string).collect();
         let peers = self.candidates(election).await?;
         // A roster may be left over from a time when the election was held by rounds.
         let by_lease = |record: &Record| record.rules.expiry() != Expiry::Rounds;
@@ -76,6 +84,6 @@ impl Backend {
             let roster = self.members(election).await?;
             roster.live().map(|member| member.candidate.clone()).collect()
         };
-        Ok(Field { snapshot, peers, line })
+        Ok(Field { snapshot, peers, line, holders })
     }
 }

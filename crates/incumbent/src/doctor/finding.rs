@@ -5,6 +5,9 @@
 
 use serde::Serialize;
 
+use crate::error::Error;
+use crate::store::holder::LockHolder;
+
 /// What a finding means for elections.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "lowercase")]
@@ -72,6 +75,18 @@ impl Findings {
     /// Something could not be tried: nothing is known about it.
     pub(crate) fn untried(&mut self, probe: &'static str, why: &str) {
         self.add(probe, Verdict::Warn, format!("not tried: {why}"), None);
+    }
+
+    /// Who holds elections up.
+    pub(crate) fn holders(&mut self, found: Result<Vec<LockHolder>, Error>) {
+        match found {
+            Ok(holders) if holders.is_empty() => self.good("held up", "nobody keeps a lock"),
+            Ok(holders) => holders.iter().for_each(|one| {
+                let advice = "orders and claims wait for it: find out why that work does not end";
+                self.warn("held up", one.to_string(), advice);
+            }),
+            Err(error) => self.good("held up", format!("this user cannot see it ({error})")),
+        }
     }
 
     pub(crate) fn add(

@@ -20,9 +20,10 @@ use super::trips::{self, Trips};
 use crate::error::Error;
 use crate::server::dialect::{Dialect, Limits, Options};
 use crate::server::fit::Unfit;
+use crate::server::holders;
 use crate::server::hosts::{Hosts, Reached, Role};
 use crate::server::schema;
-use crate::store::Manner;
+use crate::store::{Manner, holder};
 
 /// How long connecting to a server may take.
 const CONNECT: Duration = Duration::from_secs(5);
@@ -189,6 +190,14 @@ impl<D: Probed> Exam<D> {
             self.findings.untried("locks", why);
         } else {
             self.try_out(has_tables).await;
+        }
+        if has_tables {
+            let first = &mut self.first;
+            let held = holder::lasting(async || {
+                let found = holders::read::<D>(first).await;
+                found.map_err(|error| Error::Store(error.to_string()))
+            });
+            self.findings.holders(held.await);
         }
         D::look_around(self).await?;
         self.clock().await?;

@@ -20,6 +20,7 @@ use crate::observe::Feed;
 #[cfg(feature = "peers")]
 use crate::peers::{Ballot, Voters};
 use crate::pulse::Pulse;
+use crate::store::holder::LockHolder;
 use crate::store::office::{OrderRecord, TermRecord, Warrant};
 use crate::store::roster::Roster;
 
@@ -69,6 +70,8 @@ pub(crate) enum Errand {
     Roll { election: ElectionName, done: Reply<Vec<Peer>> },
     /// Show what operators ordered.
     Orders { election: ElectionName, most: u32, done: Reply<Vec<OrderRecord>> },
+    /// Show who has locks.
+    LockHolders { done: Reply<Vec<LockHolder>> },
     /// Carry out an order.
     Order { warrant: Warrant, done: Reply<Decree> },
     /// Show or change who votes.

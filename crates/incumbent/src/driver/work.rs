@@ -88,6 +88,9 @@ pub(super) async fn run_errand(mut store: Store, errand: Errand, limit: Duration
         Errand::Orders { election, most, done } => {
             let _ = done.send(within(limit, store.orders(&election, most)).await);
         }
+        Errand::LockHolders { done } => {
+            let _ = done.send(within(limit, store.lock_holders()).await);
+        }
         Errand::Order { warrant, done } => {
             let _ = done.send(within(limit, store.carry_out(&warrant)).await);
         }

@@ -5,7 +5,7 @@
 
 use std::time::Duration;
 
-use sqlx::mysql::MySqlConnection;
+use sqlx::mysql::{MySqlConnection, MySqlSslMode};
 
 use super::{My, group};
 use crate::bell;
@@ -211,6 +211,13 @@ async fn encryption(exam: &mut Exam<My>) {
             "encryption",
             "the connection is not encrypted",
             "add ?ssl-mode=verify_identity to the URL, or ?ssl-mode=required at least",
+        );
+    } else if !local && matches!(exam.options.get_ssl_mode(), MySqlSslMode::Preferred) {
+        exam.findings.warn(
+            "encryption",
+            format!("{version}, but the URL does not insist on it"),
+            "whoever sits between the two can take encryption away, and read all that is said: add \
+             ?ssl-mode=verify_identity to the URL, or ?ssl-mode=required at least",
         );
     } else if version.is_empty() {
         exam.findings.good("encryption", "none, on this host");

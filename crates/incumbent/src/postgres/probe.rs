@@ -6,7 +6,7 @@
 
 use std::time::Duration;
 
-use sqlx::postgres::{PgConnection, PgListener, PgPoolOptions};
+use sqlx::postgres::{PgConnection, PgListener, PgPoolOptions, PgSslMode};
 use tokio::time::timeout;
 
 use super::{Pg, fit};
@@ -231,6 +231,14 @@ async fn encryption(exam: &mut Exam<Pg>) {
             "encryption",
             "the connection is not encrypted",
             "add ?sslmode=verify-full to the URL, or ?sslmode=require at least",
+        );
+    } else if !local && matches!(exam.options.get_ssl_mode(), PgSslMode::Allow | PgSslMode::Prefer)
+    {
+        exam.findings.warn(
+            "encryption",
+            format!("{version}, but the URL does not insist on it"),
+            "whoever sits between the two can take encryption away, and then be sent the password in clear text: add \
+             ?sslmode=verify-full to the URL, or ?sslmode=require at least",
         );
     } else if version.is_empty() {
         exam.findings.good("encryption", "none, on this host");

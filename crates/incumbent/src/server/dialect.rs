@@ -38,6 +38,9 @@ pub(crate) trait Dialect: Debug + Sized + Send + 'static {
     const LINEAGE: &'static str;
     /// Whether a renewal tells which rows it changed, and not only how many.
     const RENEWAL_NAMES: bool;
+    /// Who has locks that orders and claims wait for: the election or NULL, who, what, for how many
+    /// seconds or NULL, what ends it, and what changes when it takes the lock anew.
+    const HOLDERS: &'static str;
     /// Says to whoever listens that something changed.
     const RING: Option<&'static str>;
 

@@ -12,9 +12,10 @@ use incumbent_protocol::rounds::round::Round;
 
 use super::dialect::Dialect;
 use super::write::Script;
-use super::{Held, Store, roll, row};
+use super::{Held, Store, holders, roll, row};
 use crate::error::Error;
 use crate::store::arbiter::{Arbiter, Plan, Rolls, Roster, Snapshots};
+use crate::store::holder::LockHolder;
 use crate::store::office::{OrderRecord, TermRecord};
 use crate::store::round::Answer;
 
@@ -107,6 +108,15 @@ impl<D: Dialect> Arbiter for Store<D> {
         elections: &[&ElectionName],
     ) -> Result<Rolls, Error> {
         self.call_roll(lines, elections).await
+    }
+
+    async fn lock_holders(&mut self) -> Result<Vec<LockHolder>, Error> {
+        let mut held = self.connect().await?;
+        let found = holders::read::<D>(held.get()).await;
+        if found.as_ref().map_or_else(|error| error.as_database_error().is_some(), |_| true) {
+            self.keep(held);
+        }
+        found.map_err(|error| Error::Store(error.to_string()))
     }
 
     async fn orders(

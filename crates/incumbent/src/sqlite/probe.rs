@@ -16,7 +16,7 @@ use tokio::time::timeout;
 
 use super::file::{DatabaseFile, check_place};
 use super::place::{self, Trust};
-use super::{PROBE, is_locked, schema, trouble};
+use super::{PROBE, holders, is_locked, schema, trouble};
 use crate::bell::Bell;
 use crate::clock;
 use crate::doctor::checkup::{Checkup, Identity};
@@ -25,6 +25,7 @@ use crate::doctor::finding::Findings;
 use crate::doctor::promise::Conditions;
 use crate::doctor::trips::{self, Trips};
 use crate::error::Error;
+use crate::store::holder;
 
 /// How long a ring may take.
 const ECHO: Duration = Duration::from_secs(5);
@@ -118,6 +119,8 @@ impl Exam {
             return false;
         }
         self.findings.good("file", "it is there, under one name, and can be written to");
+        let held = holder::lasting(async || Ok(holders::holders(path))).await;
+        self.findings.holders(held);
         match self.read(path).await {
             Ok(has_tables) => has_tables,
             Err(error) => {

@@ -16,11 +16,12 @@ use sqlx::sqlite::{SqliteConnection, SqliteRow};
 use sqlx::{Connection, Row};
 
 use super::write::{micros, put};
-use super::{DURABLE, HURRIED, Store, trouble};
+use super::{DURABLE, HURRIED, Store, holders, trouble};
 use crate::clock;
 use crate::error::Error;
 use crate::lock;
 use crate::store::arbiter::{Arbiter, Plan, Rolls, Roster, Snapshots, plans};
+use crate::store::holder::LockHolder;
 use crate::store::office::{OrderRecord, TermRecord};
 use crate::store::round::Answer;
 
@@ -159,6 +160,10 @@ impl Arbiter for Store {
         let mut held = self.connect().await?;
         let found = self.call_roll(held.get(), lines, elections).await;
         self.end(held, found)
+    }
+
+    async fn lock_holders(&mut self) -> Result<Vec<LockHolder>, Error> {
+        Ok(self.file.as_ref().map(|file| holders::holders(&file.path)).unwrap_or_default())
     }
 
     async fn orders(

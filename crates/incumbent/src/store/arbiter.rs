@@ -18,6 +18,7 @@ use incumbent_protocol::rounds::round::{Round, Write};
 use incumbent_protocol::rules::Expiry;
 use incumbent_protocol::time::StoreTime;
 
+use super::holder::LockHolder;
 use super::office::{OrderRecord, TermRecord, Warrant};
 use super::round::Answer;
 use crate::error::Error;
@@ -75,6 +76,11 @@ pub(crate) trait Arbiter {
         lines: &[(&ElectionName, &Peer)],
         elections: &[&ElectionName],
     ) -> Result<Rolls, Error>;
+
+    /// Everybody who has a lock at this moment that orders and claims wait for.
+    async fn lock_holders(&mut self) -> Result<Vec<LockHolder>, Error> {
+        Ok(Vec::new())
+    }
 
     /// What operators ordered in an election, newest first.
     async fn orders(

@@ -319,3 +319,44 @@ fn stricter(users: &Users, level: &str) -> Users {
     });
     Users::MySql(options.connect_lazy_with((*pool.connect_options()).clone()))
 }
+
+/// A program that calls the guard by hand and is stopped before COMMIT.
+pub(crate) async fn whoever_keeps_the_lock_of_an_election_is_named(ground: &Ground) {
+    let postgres = ground.kind.is_postgres();
+    let one = ground.candidate("one", LONG).await;
+    let leadership = lead(&one).await;
+    // Who sees the sessions of others.
+    let options = ground.url.split_once('?').map(|(_, options)| format!("?{options}"));
+    let url = format!("{}{}", ground.database().superuser_url, options.unwrap_or_default());
+    let backend = ground.open_at(&url, &ground.config("onlooker", LONG)).await.expect("opens");
+    assert_eq!(backend.lock_holders().await.expect("looks"), []);
+    let (begin, call) = if postgres { ("BEGIN", "SELECT") } else { ("START TRANSACTION", "CALL") };
+    let guard = format!("{begin}; {call} incumbent_guard('{BILLING}', {})", leadership.token());
+    with_pool!(&ground.users, pool => {
+        let mut stopped = pool.acquire().await.expect("connects");
+        send!(guard, &mut *stopped).expect("holds the lock");
+        let mut found = Vec::new();
+        until("it is named", async || {
+            // InnoDB shows nothing new to whoever asks without a pause.
+            for_a_while().await;
+            found = backend.lock_holders().await.expect("looks");
+            !found.is_empty()
+        })
+        .await;
+        let [holder] = &found[..] else { panic!("{found:?}") };
+        assert_eq!(holder.election.is_some(), postgres);
+        let said = holder.to_string();
+        assert!(said.starts_with("session ") && said.contains("has had"), "{said}");
+        let causes = backend.explain(BILLING, "two").await.expect("explains");
+        let words: Vec<_> = causes.iter().map(ToString::to_string).collect();
+        assert!(words[0].starts_with("the election is held up: session "), "{words:?}");
+        // What it advises ends it.
+        ground.superuser().run(&holder.end).await;
+        send!("COMMIT", &mut *stopped).expect_err("its session was ended");
+        stopped.close().await.ok();
+    });
+    assert_eq!(backend.lock_holders().await.expect("looks"), []);
+    drop(leadership);
+    backend.close().await;
+    close_all([one]).await;
+}

@@ -105,6 +105,11 @@ pub enum Cause {
         /// How many wait before it.
         ahead: usize,
     },
+    /// Somebody keeps the store from changing the election.
+    HeldUp {
+        /// Who, how, and what ends it.
+        by: String,
+    },
     /// Nothing speaks against it.
     Contends,
 }
@@ -154,6 +159,7 @@ impl Cause {
             Cause::Led { .. } => "led",
             Cause::Outranked { .. } => "outranked",
             Cause::InLine { .. } => "in_line",
+            Cause::HeldUp { .. } => "held_up",
             Cause::Contends => "contends",
         }
     }
@@ -180,6 +186,7 @@ impl fmt::Display for Cause {
             }
             Cause::Draining => f.write_str("it is ending its work, to hand over"),
             Cause::Contends => f.write_str("nothing speaks against it: it may win the next term"),
+            Cause::HeldUp { by } => write!(f, "the election is held up: {by}"),
             Cause::InLine { ahead: 0 } => f.write_str("it is the next in line"),
             Cause::InLine { ahead: 1 } => f.write_str("one is before it in line"),
             Cause::InLine { ahead } => write!(f, "{ahead} are before it in line"),
