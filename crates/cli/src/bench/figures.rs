@@ -161,14 +161,17 @@ impl fmt::Display for Figures {
             "MAX",
             "MEAN",
             "DEVIATION",
-            "ROUND TIME",
-            "EVICTED",
             "LOST",
         ]);
         for size in &self.sizes {
             table.row(size.cells());
         }
         write!(f, "{table}")?;
+        let mut rounds = Table::new(["CANDIDATES", "ROUND TIME", "EVICTED"]);
+        self.sizes.iter().filter_map(Size::rounds).for_each(|cells| rounds.row(cells));
+        if self.sizes.iter().any(|size| size.rounds().is_some()) {
+            write!(f, "\n\n{rounds}")?;
+        }
         if let Some(words) = &self.failed {
             write!(f, "\nfailed     {words}")?;
         }
@@ -180,15 +183,21 @@ impl fmt::Display for Figures {
 }
 
 impl Size {
-    fn cells(&self) -> [String; 12] {
-        let Times { p50, p90, p99, min, max, mean, deviation, each } = &self.failover;
-        let rounds = &self.round_time;
-        let rounds = [rounds.start, rounds.stable, rounds.end].map(|round| round.map(show));
-        let rounds = match rounds {
-            [Some(start), Some(stable), Some(end)] if start == stable && stable == end => start,
-            [Some(start), Some(stable), Some(end)] => format!("{start}, {stable}, {end}"),
-            _ => "-".to_owned(),
+    /// How long rounds were and who was evicted; nothing without rounds.
+    fn rounds(&self) -> Option<[String; 3]> {
+        let RoundTimes { start, stable, end } = self.round_time;
+        let (start, stable, end) = (show(start?), show(stable?), show(end?));
+        let rounds = if start == stable && stable == end {
+            start
+        } else {
+            format!("{start}, {stable}, {end}")
         };
+        let evicted = self.evictions.settling + self.evictions.kills;
+        Some([self.candidates.to_string(), rounds, evicted.to_string()])
+    }
+
+    fn cells(&self) -> [String; 10] {
+        let Times { p50, p90, p99, min, max, mean, deviation, each } = &self.failover;
         [
             self.candidates.to_string(),
             each.len().to_string(),
@@ -199,8 +208,6 @@ impl Size {
             show(*max),
             show(*mean),
             show(*deviation),
-            rounds,
-            (self.evictions.settling + self.evictions.kills).to_string(),
             self.losses.to_string(),
         ]
     }

@@ -8,20 +8,17 @@ use incumbent_testbed::{MariaDb, Postgres, Proxy};
 use tokio::process::Command;
 
 use crate::judge::Memory;
-use crate::server::Server;
+use crate::server::{Server, guarded};
 use crate::support::{LEASE, run, soon, until};
 use crate::troupe::{BILLING, ELECTIONS, Troupe};
 
 /// What the tools of a server do.
 pub(crate) trait Backup: Server {
-    const IS_POSTGRES: bool;
     fn save(&self, file: &Path) -> Command;
     fn restore(&self, file: &Path) -> Command;
 }
 
 impl Backup for Postgres {
-    const IS_POSTGRES: bool = true;
-
     fn save(&self, file: &Path) -> Command {
         let mut command = Command::new("pg_dump");
         command.args(["--clean", "--if-exists", "--dbname", &self.superuser_url(), "--file"]);
@@ -38,8 +35,6 @@ impl Backup for Postgres {
 }
 
 impl Backup for MariaDb {
-    const IS_POSTGRES: bool = false;
-
     fn save(&self, file: &Path) -> Command {
         let mut command = tool(self, "mariadb-dump");
         // The candidates go on meanwhile: whatever they write into a table that was just made anew is
@@ -126,17 +121,6 @@ async fn restored_to_a_shorter_lease<S: Backup>() {
     assert!(after.term() > before.term(), "a token came back");
 }
 
-/// The guard as a program in any language calls it.
-async fn guarded<S: Backup>(server: &S, token: u64) -> Result<(), String> {
-    let pool = S::pool(&server.url());
-    let mut connection = pool.acquire().await.map_err(|error| error.to_string())?;
-    let call = if S::IS_POSTGRES { "SELECT" } else { "CALL" };
-    let sql = format!("BEGIN; {call} incumbent_guard('{BILLING}', {token}); COMMIT");
-    let said = S::tell(&mut connection, sql).await;
-    connection.close_on_drop();
-    said.map_err(|error| error.to_string())
-}
-
 /// The backup shows a leadership of the past as if it still stood.
 async fn restored_to_a_past_leader<S: Backup>() {
     let server = S::begin().await;
@@ -149,17 +133,17 @@ async fn restored_to_a_past_leader<S: Backup>() {
     soon("the end of a term", first.resign()).await.expect("it lets go");
     let (_present, second) = lead(&server.url(), LEASE).await;
     let present = second.token().get();
-    guarded(&server, present).await.expect("it leads");
-    guarded(&server, past).await.expect_err("it is over");
+    guarded(&server, BILLING, present).await.expect("it leads");
+    guarded(&server, BILLING, past).await.expect_err("it is over");
     // MariaDB knows to the second when a table was made, which tells a restored one from the one before.
     tokio::time::sleep(LEASE).await;
     run(server.restore(&file)).await;
-    guarded(&server, past).await.expect_err("a leader of the past wrote");
-    guarded(&server, present).await.expect_err("its term is lost");
+    guarded(&server, BILLING, past).await.expect_err("a leader of the past wrote");
+    guarded(&server, BILLING, present).await.expect_err("its term is lost");
     soon("the loss", second.lost()).await;
     let (_newcomer, third) = lead(&server.url(), LEASE).await;
-    guarded(&server, past).await.expect_err("it is over");
-    guarded(&server, third.token().get()).await.expect("it leads");
+    guarded(&server, BILLING, past).await.expect_err("it is over");
+    guarded(&server, BILLING, third.token().get()).await.expect("it leads");
 }
 
 /// The backup shows the leadership that still stands.
@@ -178,7 +162,7 @@ async fn restored_under_a_leader<S: Backup>() {
     tokio::time::sleep(LEASE).await;
     run(server.restore(&file)).await;
     let token = leadership.token().get();
-    until("the leader writes again", async || guarded(&server, token).await.is_ok()).await;
+    until("the leader writes again", async || guarded(&server, BILLING, token).await.is_ok()).await;
     assert!(leadership.is_valid());
     waiting.abort();
 }

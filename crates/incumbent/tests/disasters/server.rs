@@ -121,6 +121,21 @@ server!(
     b"\x03COMMIT"
 );
 
+/// The guard as a program in any language calls it.
+pub(crate) async fn guarded<S: Server>(
+    server: &S,
+    election: &str,
+    token: u64,
+) -> Result<(), String> {
+    let pool = S::pool(&server.url());
+    let mut connection = pool.acquire().await.map_err(|error| error.to_string())?;
+    let call = if server.url().starts_with("postgres") { "SELECT" } else { "CALL" };
+    let sql = format!("BEGIN; {call} incumbent_guard('{election}', {token}); COMMIT");
+    let said = S::tell(&mut connection, sql).await;
+    connection.close_on_drop();
+    said.map_err(|error| error.to_string())
+}
+
 /// The tables that hold the work; made once.
 pub(crate) fn ledger(elections: &[&str]) -> String {
     let rows: Vec<_> = elections.iter().map(|election| format!("('{election}', 0)")).collect();

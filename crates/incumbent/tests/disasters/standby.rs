@@ -7,7 +7,7 @@ use incumbent_sim::check::audit;
 use incumbent_testbed::{Postgres, Proxy, Standby, Way};
 
 use crate::judge::Memory;
-use crate::server::Server;
+use crate::server::{Server, guarded};
 use crate::support::{LEASE, soon, until};
 use crate::troupe::{BILLING, ELECTIONS, NAMES, Troupe};
 
@@ -57,6 +57,11 @@ pub(crate) async fn promoted_behind(protocol: Protocol) {
     let missed = ELECTIONS.map(|election| troupe.log.led(election).1.expect("led"));
     primary.kill();
     standby.promote().await.expect("promoted");
+    // The standby shows a leadership of the past as if it stood, and nobody has noticed yet.
+    let past = "SELECT term FROM incumbent_election WHERE name = 'ledger' AND state = 'held'";
+    let past = Server::sql(&standby, past).await.trim().parse().expect("a term");
+    let refused = guarded(&standby, "ledger", past).await;
+    assert!(refused.as_ref().is_err_and(|error| error.contains("not confirmed")), "{refused:?}");
     troupe.retarget(standby.address());
     for past in &missed {
         // Leaders do not hear of it yet, or they would stop at once.
