@@ -332,8 +332,12 @@ impl<D: Dialect> Store<D> {
     }
 
     /// Remembers which server this is and since when, so that every candidate waits a full lease
-    /// before it acts on what this server may have forgotten.
+    /// before it acts on what this server may have forgotten. It is asked what is asked at the start: a
+    /// server that took the place of a good one need not be one.
     async fn note_replaced(&mut self) -> Result<(), Error> {
+        let mut held = self.connect().await?;
+        D::fit(held.get(), self.manner).await.map_err(|error| self.named(error))?;
+        self.keep(held);
         let place = &self.place;
         match self.replacements.count(clock::now()) {
             Telling::Replaced => {

@@ -178,6 +178,7 @@ macro_rules! on_servers {
         scenarios! { $kind:
             trouble::a_claim_that_was_committed_unheard_is_not_led_under,
             fenced::whoever_keeps_the_lock_of_an_election_is_named,
+            trouble::nobody_is_elected_once_a_table_forgets,
             input::a_newer_schema_is_left_alone,
         }
         kinds! { $kind:

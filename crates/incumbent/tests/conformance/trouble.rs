@@ -1,5 +1,7 @@
 //! The network and other people's transactions get in the way.
 
+use std::time::Duration;
+
 use incumbent::{Change, Reason, lease_clock_nanos};
 use incumbent_testbed::Way;
 
@@ -93,6 +95,28 @@ async fn three_renewals(leadership: &incumbent::Leadership) {
         let before = leadership.valid_until_nanos();
         until("a renewal", async || leadership.valid_until_nanos() > before).await;
     }
+}
+
+/// A database that took the place of another is asked again what is asked at the start.
+pub(crate) async fn nobody_is_elected_once_a_table_forgets(ground: &Ground) {
+    let one = ground.candidate("one", SHORT).await;
+    let (worse, better) = if ground.kind.is_postgres() {
+        ("SET UNLOGGED", "SET LOGGED")
+    } else {
+        ("ENGINE = MyISAM", "ENGINE = InnoDB")
+    };
+    let alter = |how: &str| format!("ALTER TABLE incumbent_election {how}");
+    // MariaDB knows to the second when a table was made.
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    ground.superuser().run(&alter(worse)).await;
+    let waiting = contend(&one);
+    tokio::time::sleep(SHORT * 3).await;
+    assert!(!waiting.is_finished(), "elected on a table that forgets");
+    assert_eq!(ground.held().await, 0);
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    ground.superuser().run(&alter(better)).await;
+    assert!(won(waiting).await.is_valid());
+    close_all([one]).await;
 }
 
 pub(crate) async fn a_table_dropped_under_a_leader_ends_its_leadership(ground: &Ground) {
