@@ -240,7 +240,7 @@ fn words_that_are_no_preference_are_passed_over() {
 fn whoever_holds_the_store_up_is_named_before_all_else() {
     let by = || ["session 7 has had its lock for 12 s".to_owned()];
     let named = Cause::HeldUp { by: by()[0].clone() };
-    assert_eq!(held_up(vec![Cause::Contends], by()), [named.clone()]);
+    assert_eq!(held_up(vec![Cause::Contends], by()), std::slice::from_ref(&named));
     assert_eq!(held_up(vec![Cause::Draining], by()), [named.clone(), Cause::Draining]);
     let term = Term::recorded(7).expect("term");
     let leads = Cause::Leads { term, span: Duration::from_secs(1), ending: false };
