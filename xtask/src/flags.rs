@@ -66,6 +66,8 @@ pub(crate) enum Subcommand {
                             cargo xtask sim -- replay 42 --trace\n  cargo xtask sim -- --help"
     )]
     Sim {
+        #[command(flatten)]
+        selection: Selection,
         /// Passed to `incumbent-sim`; the worlds that a change must pass if left out
         #[arg(last = true)]
         arguments: Vec<String>,

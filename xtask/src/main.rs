@@ -6,11 +6,13 @@
 //! # Layout
 //! - `flags`: the command line, its help and its examples
 //! - `step`, `table`: one named thing to run; an ordered list of them
+//! - `artifact`, `suites`: what cargo builds; test programs that run side by side
 //! - `test`, `check`, `fix`, `bench`, `sim`, `chaos`, `soak`, `demo`: the tables, one per subcommand
 //! - `tools`, `services`, `deny`, `links`, `markdown`, `msrv`: steps that are more than one command
 //! - `apt`, `process`, `printer`: installing packages; starting children; writing to the terminal
 
 mod apt;
+mod artifact;
 mod bench;
 mod chaos;
 mod check;
@@ -27,6 +29,7 @@ mod services;
 mod sim;
 mod soak;
 mod step;
+mod suites;
 mod table;
 mod test;
 mod tools;
@@ -68,8 +71,10 @@ fn dispatch(subcommand: Subcommand) -> anyhow::Result<()> {
         Subcommand::Chaos { action } => chaos::run(root, action),
         Subcommand::Soak { selection } => run(&soak::table(), &selection, root),
         Subcommand::Demo { arguments } => demo::run(root, &arguments),
-        Subcommand::Sim { arguments } if arguments.is_empty() => sim::table().run(root, &[]),
-        Subcommand::Sim { arguments } => sim::run(root, &arguments),
+        Subcommand::Sim { selection, arguments } if arguments.is_empty() => {
+            run(&sim::table(), &selection, root)
+        }
+        Subcommand::Sim { arguments, .. } => sim::run(root, &arguments),
     }
 }
 

@@ -20,6 +20,11 @@ pub(crate) fn progress(line: &str) {
     eprintln!("==> {line}");
 }
 
+/// How many tests passed, alone on a line, for programs that read it.
+pub(crate) fn total(passed: u64, failed: u64, ignored: u64) {
+    let _ = writeln!(std::io::stdout(), "{passed} passed, {failed} failed, {ignored} skipped");
+}
+
 /// Something that the reader should know and that fails nothing.
 pub(crate) fn warning(line: &str) {
     eprintln!("warning: {line}");

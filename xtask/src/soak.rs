@@ -10,11 +10,11 @@ use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use anyhow::{Context as _, bail, ensure};
+use anyhow::{Context as _, ensure};
 
 use crate::step::Step;
 use crate::table::Table;
-use crate::{apt, printer, process};
+use crate::{apt, artifact, printer, process};
 
 /// What the servers come from, and which.
 const SUITE: &str = "sid";
@@ -142,33 +142,16 @@ fn suite(root: &Path, name: &str, arguments: &[&str], mysql: bool) -> anyhow::Re
 
 /// The program that cargo builds for a suite.
 fn built(root: &Path, name: &str) -> anyhow::Result<PathBuf> {
-    let mut command = process::cargo(root);
-    command.args(["test", "--workspace", "--all-features", "--no-run", "--test", name]);
-    let output = command.output().context("building a suite")?;
-    let text = String::from_utf8_lossy(&output.stderr);
-    if !output.status.success() {
-        bail!("the suite `{name}` does not build: {text}");
-    }
-    let program = executable(&text).context("cargo does not say where the suite is")?;
-    Ok(root.join(program))
-}
-
-/// The program in a line of cargo: `Executable tests/x/main.rs (target/debug/deps/x-1234)`.
-fn executable(text: &str) -> Option<&str> {
-    let line = text.lines().rfind(|line| line.trim_start().starts_with("Executable"))?;
-    Some(line.rsplit_once('(')?.1.trim_end().trim_end_matches(')'))
+    let arguments = ["test", "--workspace", "--all-features", "--no-run", "--test", name];
+    let program = artifact::build(root, &arguments)?
+        .into_iter()
+        .find(|artifact| artifact.package == "incumbent" && artifact.target == name);
+    Ok(program.with_context(|| format!("cargo does not say where `{name}` is"))?.program)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn the_program_of_a_suite_is_read_from_what_cargo_says() {
-        let text = "   Compiling x\n  Executable tests/x/main.rs (target/debug/deps/x-12)\n";
-        assert_eq!(executable(text), Some("target/debug/deps/x-12"));
-        assert_eq!(executable("error: no"), None);
-    }
 
     #[test]
     fn a_folder_without_servers_is_not_complete() {

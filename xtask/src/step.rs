@@ -6,8 +6,9 @@
 
 use std::fmt;
 use std::path::Path;
+use std::time::Duration;
 
-use crate::process;
+use crate::{process, sim};
 
 /// One named thing to run.
 #[derive(Clone, Copy)]
@@ -24,6 +25,8 @@ pub(crate) struct Step {
 enum Action {
     /// `cargo` with these arguments.
     Cargo(&'static [&'static str]),
+    /// `incumbent-sim` with these arguments.
+    Sim(&'static [&'static str]),
     /// A function of this program, given the root of the repository.
     Call(fn(&Path) -> anyhow::Result<()>),
 }
@@ -36,6 +39,15 @@ impl Step {
         arguments: &'static [&'static str],
     ) -> Self {
         Self { name, about, action: Action::Cargo(arguments), variable: None }
+    }
+
+    /// A step that runs simulated worlds.
+    pub(crate) const fn sim(
+        name: &'static str,
+        about: &'static str,
+        arguments: &'static [&'static str],
+    ) -> Self {
+        Self { name, about, action: Action::Sim(arguments), variable: None }
     }
 
     /// A step that calls a function of this program.
@@ -56,6 +68,10 @@ impl Step {
     pub(crate) fn run(&self, root: &Path, extra: &[String]) -> anyhow::Result<()> {
         let arguments = match self.action {
             Action::Call(function) => return function(root),
+            Action::Sim(arguments) => {
+                let arguments: Vec<String> = arguments.iter().map(ToString::to_string).collect();
+                return sim::run(root, &arguments);
+            }
             Action::Cargo(arguments) => arguments,
         };
         let mut command = process::cargo(root);
@@ -72,6 +88,7 @@ impl fmt::Display for Step {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.action {
             Action::Call(_) => write!(formatter, "built in"),
+            Action::Sim(arguments) => write!(formatter, "incumbent-sim {}", arguments.join(" ")),
             Action::Cargo(arguments) => {
                 if let Some((name, value)) = self.variable {
                     write!(formatter, "{name}={value} ")?;
@@ -79,6 +96,16 @@ impl fmt::Display for Step {
                 write!(formatter, "cargo {}", arguments.join(" "))
             }
         }
+    }
+}
+
+/// A duration for people: `0.4 s`, `59.0 s`, `12 min 5 s`.
+pub(crate) fn show(duration: Duration) -> String {
+    let seconds = duration.as_secs();
+    if seconds < 60 {
+        format!("{:.1} s", duration.as_secs_f64())
+    } else {
+        format!("{} min {} s", seconds / 60, seconds % 60)
     }
 }
 
@@ -98,5 +125,11 @@ mod tests {
     fn a_failing_function_fails_its_step() {
         let step = Step::call("no", "never passes", |_| anyhow::bail!("no"));
         assert!(step.run(Path::new("."), &[]).is_err());
+    }
+
+    #[test]
+    fn durations_are_shown_for_people() {
+        assert_eq!(show(Duration::from_millis(440)), "0.4 s");
+        assert_eq!(show(Duration::from_secs(725)), "12 min 5 s");
     }
 }

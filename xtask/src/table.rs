@@ -4,12 +4,12 @@
 //! step and how to run it alone, and to end with a summary if all passed.
 
 use std::path::Path;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use anyhow::{Context as _, bail};
 
 use crate::printer;
-use crate::step::Step;
+use crate::step::{Step, show};
 
 /// Steps in the order in which they run.
 #[derive(Clone)]
@@ -65,16 +65,6 @@ impl Table {
     }
 }
 
-/// A duration for people: `0.4 s`, `59.0 s`, `12 min 5 s`.
-fn show(duration: Duration) -> String {
-    let seconds = duration.as_secs();
-    if seconds < 60 {
-        format!("{:.1} s", duration.as_secs_f64())
-    } else {
-        format!("{} min {} s", seconds / 60, seconds % 60)
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -97,11 +87,5 @@ mod tests {
         assert!(table.only("good").expect("is there").run(Path::new("."), &[]).is_ok());
         let error = table.only("god").map(|_| ()).expect_err("is not there").to_string();
         assert!(error.ends_with("good, bad"), "{error}");
-    }
-
-    #[test]
-    fn durations_are_shown_for_people() {
-        assert_eq!(show(Duration::from_millis(440)), "0.4 s");
-        assert_eq!(show(Duration::from_secs(725)), "12 min 5 s");
     }
 }

@@ -235,6 +235,45 @@ macro_rules! alone {
     };
 }
 
+/// What a pool of the candidate's own can change: it says where a connection comes from, and nothing of what
+/// is sent over it. The same backend without a pool runs every scenario.
+macro_rules! from_a_pool {
+    ($kind:ident by $protocol:ident) => {
+        scenarios! { $kind by $protocol:
+            elect::one_of_three_leads_at_a_time,
+            elect::a_leader_that_vanishes_is_followed_after_its_lease,
+            elect::closing_lets_go,
+            orders::a_takeover_names_the_next_leader,
+            handover::a_transfer_lets_the_work_end_first_and_then_the_named_one_leads,
+            look::statuses_show_every_election,
+            restart::tokens_grow_over_restarts_and_a_fence_keeps_them_in_order,
+            trouble::renewals_go_on_beside_long_transactions,
+            schema::the_schema_can_be_applied_twice,
+            fenced::work_commits_under_its_leadership,
+            fenced::work_begun_before_a_takeover_is_not_committed_after_it,
+            fenced::nothing_begins_under_a_leadership_that_was_lost,
+            fenced::a_pool_of_another_database_is_refused,
+        }
+    };
+}
+
+/// The same over a network.
+macro_rules! from_a_pool_on_a_server {
+    ($kind:ident) => {
+        from_a_pool! { $kind by Lease }
+        over_a_network! { $kind by Lease }
+        scenarios! { $kind:
+            many::fifty_elections_cost_one_statement_a_beat,
+            trouble::a_claim_that_was_committed_unheard_is_not_led_under,
+            fenced::whoever_keeps_the_lock_of_an_election_is_named,
+            roles::a_user_without_rights_is_told_what_to_have_granted,
+            roles::a_user_with_exactly_the_granted_rights_can_do_all_of_it,
+            input::a_pool_of_one_connection_is_refused,
+        }
+        kinds! { $kind: input::missing_tables_are_said, }
+    };
+}
+
 mod sqlite {
     by_lease! { Sqlite }
     scenarios! { Sqlite: input::a_newer_file_is_left_alone, }
@@ -249,11 +288,12 @@ mod sqlite_rounds {
 }
 
 mod sqlite_pool {
-    by_lease! { SqlitePool }
+    from_a_pool! { SqlitePool by Lease }
+    scenarios! { SqlitePool: many::fifty_elections_cost_one_statement_a_beat, }
 }
 
 mod sqlite_pool_rounds {
-    by_rounds! { SqlitePool }
+    from_a_pool! { SqlitePool by Rounds }
 }
 
 mod postgres {
@@ -280,16 +320,13 @@ mod postgres_rounds {
 }
 
 mod postgres_pool {
-    on_servers! { PostgresPool }
-    with_roles! { PostgresPool }
-    scenarios! { PostgresPool:
-        bell::candidates_listen_at_the_server,
-        input::a_pool_of_one_connection_is_refused,
-    }
+    from_a_pool_on_a_server! { PostgresPool }
+    scenarios! { PostgresPool: bell::candidates_listen_at_the_server, }
 }
 
 mod postgres_pool_rounds {
-    rounds_on_servers! { PostgresPool }
+    from_a_pool! { PostgresPool by Rounds }
+    over_a_network! { PostgresPool by Rounds }
 }
 
 mod pgbouncer {
@@ -331,13 +368,12 @@ mod mariadb_rounds {
 }
 
 mod mariadb_pool {
-    on_servers! { MariaDbPool }
-    with_roles! { MariaDbPool }
-    scenarios! { MariaDbPool: input::a_pool_of_one_connection_is_refused, }
+    from_a_pool_on_a_server! { MariaDbPool }
 }
 
 mod mariadb_pool_rounds {
-    rounds_on_servers! { MariaDbPool }
+    from_a_pool! { MariaDbPool by Rounds }
+    over_a_network! { MariaDbPool by Rounds }
 }
 
 mod galera {
