@@ -1,8 +1,10 @@
-//! `cargo xtask soak`: the suites on servers that this system does not package.
+//! `cargo xtask soak`: what takes too long, or too quiet a machine, for every change.
 //!
-//! Assumes root, and a Debian or a relative of it with `debootstrap`, which is installed if it is missing. Promises that
-//! the servers come into a folder of their own, from the mirror that apt is configured with; that the tests run there,
-//! with the same programs as elsewhere; and that a server that cannot start fails its tests.
+//! First the failover bound that we state, measured on real servers: a busy machine may break it. Then
+//! the suites on servers that this system does not package, which need root and a Debian or a relative of
+//! it with `debootstrap` (installed if it is missing). They come into a folder of their own, from the mirror
+//! that apt is configured with; the tests run there, with the same programs as elsewhere; a server that
+//! cannot start fails its tests.
 
 use std::env;
 use std::fs;
@@ -48,6 +50,26 @@ const OF_MARIADB: &[&str] = &[
 ];
 
 const STEPS: &[Step] = &[
+    Step::cargo(
+        "failover-bound",
+        "50 kills of a leader on each server are followed within the bound that is stated",
+        &[
+            "bench",
+            "--package",
+            "incumbent",
+            "--all-features",
+            "--bench",
+            "failover_servers",
+            "--",
+            "--judge",
+            "--kills",
+            "50",
+            "--handovers",
+            "10",
+            "--store",
+            "sqlite,postgres,mariadb",
+        ],
+    ),
     Step::call("root", "the servers are there", |root| make(&place(root))),
     Step::call("mysql", "the conformance suite passes on MySQL", |root| {
         suite(root, "conformance", &[&["mariadb"], OF_MARIADB].concat(), true)
@@ -60,6 +82,9 @@ const STEPS: &[Step] = &[
     }),
     Step::call("postgres", "the conformance suite passes on the newest PostgreSQL", |root| {
         suite(root, "conformance", &["postgres", "--skip", "pgbouncer"], false)
+    }),
+    Step::call("postgres-disasters", "elections survive disasters of it", |root| {
+        suite(root, "disasters", &["postgres", "--skip", "pgbouncer"], false)
     }),
 ];
 

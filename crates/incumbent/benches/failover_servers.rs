@@ -4,7 +4,8 @@
 //! failover_servers -- --kills 50 --handovers 200 --store postgres,mariadb`; a machine that is
 //! otherwise idle. At default settings a kill takes four seconds; servers are measured side by side.
 //! Promises: three real processes; the times of the signal or of the resignation and of the next
-//! leader's own word are read from one clock of the host.
+//! leader's own word are read from one clock of the host. With `--judge` a crash that is followed later
+//! than the stated bound fails the run.
 
 #[expect(dead_code, reason = "no benchmark uses all of it")]
 mod candidate;
@@ -12,6 +13,7 @@ mod figures;
 
 use std::time::Duration;
 
+use anyhow::ensure;
 use candidate::{Candidate, Company, Word};
 use figures::{Flags, Place, Table, millis, percentile};
 use incumbent::{Config, lease_clock_nanos};
@@ -38,11 +40,13 @@ fn main() -> anyhow::Result<()> {
     let mut table =
         Table::new(&["store", "what", "runs", "median ms", "p99 ms", "worst ms", "bound ms"]);
     let timing = Config::new().timing()?;
-    let lease_and_beat = timing.rules().lease() + timing.beat();
+    let bound = timing.failover_bound();
+    let mut late = Vec::new();
     for (place, times) in places.iter().zip(measured) {
         let times = times?;
-        let rows =
-            [("crash (KILL)", times.0, millis(lease_and_beat)), ("hand-over", times.1, "-".into())];
+        let over = times.0.iter().filter(|time| **time > bound);
+        late.extend(over.map(|time| format!("{}: {} ms", place.name(), millis(*time))));
+        let rows = [("crash (KILL)", times.0, millis(bound)), ("hand-over", times.1, "-".into())];
         for (what, mut times, bound) in rows {
             times.sort_unstable();
             let at = |share| millis(percentile(&times, share));
@@ -50,7 +54,14 @@ fn main() -> anyhow::Result<()> {
             table.row([place.name().into(), what.into(), runs, at(50), at(99), at(100), bound]);
         }
     }
-    table.print(flags.json)
+    table.print(flags.json)?;
+    let stated = millis(bound);
+    ensure!(
+        !flags.judge || late.is_empty(),
+        "the failover bound of {stated} ms was not kept: {}",
+        late.join(", ")
+    );
+    Ok(())
 }
 
 /// Times of crashes and of hand-overs.

@@ -17,6 +17,8 @@ use serde_json::{Map, Number, Value};
 pub(crate) struct Flags {
     words: Vec<String>,
     pub(crate) json: bool,
+    /// Whether what is stated has to be kept: `--judge`.
+    pub(crate) judge: bool,
 }
 
 impl Flags {
@@ -25,13 +27,18 @@ impl Flags {
         let mut words: Vec<String> = std::env::args().skip(1).collect();
         words.retain(|word| word != "--bench");
         let json = words.iter().any(|word| word == "--json");
-        words.retain(|word| word != "--json");
+        let judge = words.iter().any(|word| word == "--judge");
+        words.retain(|word| word != "--json" && word != "--judge");
         for pair in words.chunks(2) {
             if !known.contains(&pair[0].as_str()) || pair.len() < 2 {
-                bail!("{:?} is not understood; known are --json, {}", pair[0], known.join(", "));
+                bail!(
+                    "{:?} is not understood; known are --json, --judge, {}",
+                    pair[0],
+                    known.join(", ")
+                );
             }
         }
-        Ok(Flags { words, json })
+        Ok(Flags { words, json, judge })
     }
 
     /// The value of a flag, if it was given.

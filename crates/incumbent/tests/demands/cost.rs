@@ -51,6 +51,10 @@ async fn p13_a_follower_asks_once_a_beat_where_the_store_rings() {
     let (one, two) = (place.enter(&quiet("one")).await, place.enter(&quiet("two")).await);
     let (first, waits) = (lead(&one).await, contend(&two));
     hears_the_bell(two.backend(), &first).await;
+    for _ in 0..3 {
+        let (asked, most) = window(two.backend(), &first, BEAT).await;
+        assert!(asked > 0 && asked <= most, "{asked} statements, at most {most} were due");
+    }
     waits.abort();
 }
 

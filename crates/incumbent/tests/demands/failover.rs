@@ -22,9 +22,10 @@ async fn lead_and_vanish(url: String, lease: Duration) -> Leadership {
 }
 
 // After a crash nobody led for a minute or more, and nobody could say how long it would take. Here a
-// bound is stated; a successor comes, and not before the lease of the dead has ended.
+// bound is stated; a successor comes, and not before the lease of the dead has ended. That the bound is kept
+// depends on the machine: `cargo xtask soak --only failover-bound` measures it.
 #[tokio::test]
-async fn p04_a_crashed_leader_is_succeeded_after_its_lease_within_a_stated_bound() {
+async fn p04_a_crashed_leader_is_succeeded_after_its_lease_and_the_bound_is_stated() {
     let place = Place::postgres().await;
     let two = place.candidate("two", SHORT).await;
     let checkup = Doctor::examine(&place.url, &config("two", SHORT)).await.expect("a checkup");
