@@ -18,13 +18,18 @@ pub type Beat = u64;
 /// no row.
 pub type Mark = Option<(Term, Beat)>;
 
-/// What is watched: the mark, and which store showed it.
+/// What is watched: the mark, when it was made, and which store showed it.
+///
+/// A store that went back counts the same terms and beats again, so a mark alone does not prove that
+/// nothing happened. The other two parts tell such marks apart: the first without the store's knowing
+/// that it was replaced, the second also if its clock was set back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct View {
     /// The term and beat.
     pub mark: Mark,
-    /// When the store last took the place of another. A store that went back counts the same terms
-    /// and beats again, so a mark alone does not tell that nothing happened.
+    /// When that beat was made, by the store's clock.
+    pub beaten_at: Option<StoreTime>,
+    /// When the store last took the place of another.
     pub replaced: Option<StoreTime>,
 }
 
@@ -108,7 +113,11 @@ mod tests {
     }
 
     fn mark(beat: Beat) -> View {
-        View { mark: Term::recorded(7).map(|term| (term, beat)), replaced: None }
+        View {
+            mark: Term::recorded(7).map(|term| (term, beat)),
+            beaten_at: Some(StoreTime::from_micros(beat)),
+            replaced: None,
+        }
     }
 
     const LEASE: Duration = Duration::from_millis(100);
@@ -141,10 +150,19 @@ mod tests {
 
     #[test]
     fn another_new_store_starts_the_time_anew_though_it_shows_the_same() {
-        let new = |micros| View { mark: None, replaced: Some(StoreTime::from_micros(micros)) };
+        let new = |micros| View { replaced: Some(StoreTime::from_micros(micros)), ..mark(1) };
         let mut observation = Observation::first(new(1), heard(10));
         observation.hear(new(2), heard(100));
         assert_eq!(observation.suspect(at(199), LEASE), None);
         assert!(observation.suspect(at(200), LEASE).is_some_and(|s| !s.covers(&new(1), LEASE)));
+    }
+
+    #[test]
+    fn a_beat_that_repeats_a_mark_at_another_instant_starts_the_time_anew() {
+        let again = View { beaten_at: Some(StoreTime::from_micros(2)), ..mark(1) };
+        let mut observation = Observation::first(mark(1), heard(10));
+        observation.hear(again, heard(100));
+        assert_eq!(observation.suspect(at(199), LEASE), None);
+        assert!(observation.suspect(at(200), LEASE).is_some_and(|s| !s.covers(&mark(1), LEASE)));
     }
 }

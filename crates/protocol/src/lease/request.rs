@@ -145,12 +145,14 @@ impl Bid {
     }
 
     fn opening(&self, snapshot: &Snapshot) -> Result<Opening, Refusal> {
-        let went_back = snapshot.went_back(self.newest, self.longest);
         let stood = |patience| {
             self.suspicion.as_ref().is_some_and(|s| s.covers(&snapshot.view(), patience))
         };
         let found = snapshot.record.as_ref();
-        let longest = went_back.then_some(self.longest);
+        // A candidate that bids at once has seen no lease but its own: the row's counts as well.
+        let longest = found.map_or(self.longest, |r| r.rules.lease().max(self.longest));
+        let went_back = snapshot.went_back(self.newest, longest);
+        let longest = went_back.then_some(longest);
         let suspected = stood(patience(found, &self.candidate.name, &self.rules, longest));
         let Some(record) = found else {
             // A missing row means a first election, unless there is a sign that a row was lost.
@@ -510,6 +512,28 @@ mod tests {
         assert_waits(&bid(SECOND, SECOND * 11, None), &snapshot, SECOND * 11);
         let over = bid(SECOND * 10, SECOND * 10, None);
         assert!(over.decide(&snapshot).is_ok(), "all leases that it knows of are over");
+    }
+
+    #[test]
+    fn the_lease_that_the_row_names_counts_for_a_candidate_that_never_saw_it_before() {
+        let mut snapshot = went_back(State::Released);
+        if let Some(record) = &mut snapshot.record {
+            record.rules = rules(SECOND * 60);
+            record.beaten_at = at(119);
+        }
+        assert_waits(&bid(SECOND * 3, SECOND * 3, None), &snapshot, SECOND * 60);
+    }
+
+    #[test]
+    fn a_mark_that_repeats_in_two_stores_with_one_stamp_was_not_observed_before() {
+        let mut snapshot = went_back(State::Held);
+        if let Some(record) = &mut snapshot.record {
+            record.beaten_at = at(111);
+        }
+        let before = View { beaten_at: Some(at(110)), ..snapshot.view() };
+        let mut bid = bid(SECOND, SECOND, Some(term(7)));
+        bid.suspicion = stood(before, SECOND * 100);
+        assert!(bid.decide(&snapshot).is_err(), "the leader beat since");
     }
 
     #[test]

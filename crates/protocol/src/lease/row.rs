@@ -123,7 +123,11 @@ impl Snapshot {
     pub fn view(&self) -> View {
         let forgotten =
             planted::is(Bug::ReplacementForgotten) && !self.may_lack_writes(Duration::ZERO);
-        View { mark: self.mark(), replaced: self.replaced.filter(|_| !forgotten) }
+        View {
+            mark: self.mark(),
+            beaten_at: self.record.as_ref().map(|record| record.beaten_at),
+            replaced: self.replaced.filter(|_| !forgotten),
+        }
     }
 
     /// Whether the store lacks, or may lack, what was written last: a newer term was seen, or the

@@ -5,7 +5,7 @@ use incumbent_protocol::observation::{Suspicion, View};
 
 fn main() {
     let _ = Suspicion {
-        view: View { mark: None, replaced: None },
+        view: View { mark: None, beaten_at: None, replaced: None },
         stood: Duration::from_secs(3),
     };
 }

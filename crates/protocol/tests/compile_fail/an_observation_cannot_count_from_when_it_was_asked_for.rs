@@ -4,7 +4,7 @@ use incumbent_protocol::observation::{Observation, View};
 use incumbent_protocol::time::{AskedAt, Time};
 
 fn observation(now: Time) -> Observation {
-    Observation::first(View { mark: None, replaced: None }, AskedAt::before_sending(now))
+    Observation::first(View { mark: None, beaten_at: None, replaced: None }, AskedAt::before_sending(now))
 }
 
 fn main() {}

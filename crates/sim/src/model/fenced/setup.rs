@@ -6,7 +6,7 @@ use incumbent_protocol::lease::request::{Bid, Holding};
 use incumbent_protocol::observation::{Mark, Observation, View};
 use incumbent_protocol::rules::Rules;
 use incumbent_protocol::term::Term;
-use incumbent_protocol::time::{HeardAt, Time};
+use incumbent_protocol::time::{HeardAt, StoreTime, Time};
 
 use crate::model;
 
@@ -115,7 +115,9 @@ impl Setup {
     /// The bid of a candidate that has seen this mark stand for a full lease.
     pub(super) fn bid(seat: u8, seen: Mark) -> Bid {
         let rules = Setup::rules();
-        let view = View { mark: seen, replaced: None };
+        // The clock of this world's store stands still.
+        let beaten_at = seen.map(|_| StoreTime::from_micros(1));
+        let view = View { mark: seen, beaten_at, replaced: None };
         let observed = Observation::first(view, HeardAt::after_answer(Time::ZERO));
         let patience: Duration = rules.lease() * 2;
         Bid {

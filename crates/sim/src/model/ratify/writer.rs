@@ -121,7 +121,9 @@ impl State {
         }
         let rules = *model::Setup::timing().rules();
         let patience: Duration = rules.lease() * 2;
-        let view = View { mark: seen, replaced: None };
+        // The clock of this world's store stands still.
+        let beaten_at = seen.map(|_| StoreTime::from_micros(1));
+        let view = View { mark: seen, beaten_at, replaced: None };
         let observed = Observation::first(view, HeardAt::after_answer(Time::ZERO));
         let suspicion = observed.suspect(Time::ZERO + patience, patience);
         let (newest, longest) = (seen.map(|(term, _)| term), rules.lease());
