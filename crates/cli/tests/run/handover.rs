@@ -79,7 +79,7 @@ fn a_supervisor_that_is_killed_in_the_middle_of_it_takes_the_command_along() {
 
 #[test]
 fn a_supervisor_that_is_stopped_in_the_middle_of_it_does_not_keep_the_command_past_its_lease() {
-    let troupe = pair("1s", DEAF);
+    let troupe = pair("3s", DEAF);
     let first = troupe.nth_start(1);
     transfer(&troupe, "1m");
     troupe.until("the drain", || troupe.read("ann.err").contains("draining").then_some(()));

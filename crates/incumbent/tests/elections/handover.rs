@@ -98,13 +98,17 @@ impl Drop for Goodbye<'_> {
 /// Work in the background, and what it says at its end.
 type Job = (JoinHandle<Result<(), Error>>, mpsc::UnboundedReceiver<(bool, bool)>);
 
-/// Runs work in the background, which ends when it is asked to if it heeds that.
-fn work(election: &Election, heeds: bool) -> Job {
+/// Runs work in the background, which ends when it is asked to if it heeds that. Returns once the work
+/// has begun: the store shows a leader a moment before that process itself knows, and one that does
+/// not know that it leads has nothing to hand over.
+async fn work(election: &Election, heeds: bool) -> Job {
     let (told, goodbyes) = mpsc::unbounded_channel();
+    let (begins, mut begun) = mpsc::unbounded_channel();
     let election = election.clone();
     let job = tokio::spawn(async move {
         let work = async move |leadership: &Leadership| {
             let mut goodbye = Goodbye { leadership, told: told.clone(), ended: false };
+            let _ = begins.send(());
             if heeds {
                 leadership.draining().await;
                 soon("a renewal", leadership.extended()).await;
@@ -115,6 +119,7 @@ fn work(election: &Election, heeds: bool) -> Job {
         };
         election.run(work).await
     });
+    soon("the beginning of the work", begun.recv()).await;
     (job, goodbyes)
 }
 
@@ -122,8 +127,7 @@ fn work(election: &Election, heeds: bool) -> Job {
 async fn run_lets_work_end_that_heeds_a_hand_over_and_then_contends_again() {
     let place = Place::new();
     let (one, two) = (place.candidate("one", LONG).await, place.candidate("two", LONG).await);
-    let (job, mut goodbyes) = work(&one, true);
-    until("one leads", async || leader(&two).await == "one").await;
+    let (job, mut goodbyes) = work(&one, true).await;
     let waits = contend(&two);
     soon("the end of it", one.hand_over(Some("two"))).await.expect("told");
     let goodbye = soon("the end of the work", goodbyes.recv()).await;
@@ -139,8 +143,7 @@ async fn run_lets_work_end_that_heeds_a_hand_over_and_then_contends_again() {
 async fn run_drops_work_that_does_not_heed_a_hand_over_at_once() {
     let place = Place::new();
     let (one, two) = (place.candidate("one", LONG).await, place.candidate("two", LONG).await);
-    let (job, mut goodbyes) = work(&one, false);
-    until("one leads", async || leader(&two).await == "one").await;
+    let (job, mut goodbyes) = work(&one, false).await;
     let waits = contend(&two);
     soon("the end of it", one.hand_over(Some("two"))).await.expect("told");
     let goodbye = soon("the end of the work", goodbyes.recv()).await;
@@ -154,7 +157,7 @@ async fn a_process_that_is_not_well_hands_over_and_contends_again_when_it_is() {
     let place = Place::new();
     let one = place.enter(&lively("one", LONG)).await;
     let two = place.enter(&lively("two", LONG)).await;
-    let (job, mut goodbyes) = work(&one, true);
+    let (job, mut goodbyes) = work(&one, true).await;
     until("one leads", async || leader(&two).await == "one").await;
     let mut changes = one.observe().expect("observes");
     let waits = contend(&two);
