@@ -17,7 +17,6 @@ use crate::span;
 mod bench;
 mod examples;
 mod health;
-mod lab;
 mod orders;
 mod peers;
 mod policy;
@@ -27,7 +26,6 @@ mod run;
 
 pub(crate) use bench::{BenchArgs, BenchCommand, FailoverArgs, HostArgs};
 pub(crate) use health::{HealthFlags, HealthUsage};
-pub(crate) use lab::{Initiator, LabArgs};
 pub(crate) use orders::{
     ControlArgs, CordonArgs, DemoteArgs, ExplainArgs, Papers, ReachArgs, TakeoverArgs,
     TransferArgs, WaitArgs,
@@ -59,7 +57,7 @@ pub(crate) struct Flags {
 }
 
 /// The commands that have nothing to do with a store, so that most shared options mean nothing to them.
-const STORELESS: [&str; 4] = ["secret", "lab", "audit", "completions"];
+const STORELESS: [&str; 3] = ["secret", "audit", "completions"];
 
 /// The shared options that mean something to every command.
 const OF_ALL: [&str; 2] = ["json", "verbose"];
@@ -239,9 +237,6 @@ pub(crate) enum Command {
     /// Watch three candidates on this machine fail over and hand over.
     #[command(after_help = examples::DEMO)]
     Demo(DemoArgs),
-    /// Play with elections among peers: ring and bully, message by message.
-    #[command(after_help = examples::LAB)]
-    Lab(LabArgs),
     /// Measure elections with many candidates.
     #[command(after_help = examples::BENCH)]
     Bench(BenchArgs),

@@ -14,7 +14,6 @@ mod exit;
 mod explain;
 mod flags;
 mod history;
-mod lab;
 mod members;
 mod moment;
 mod order;
@@ -88,7 +87,6 @@ async fn dispatch(flags: Flags, printer: &Printer) -> anyhow::Result<Exit> {
         Command::Schema(args) => schema::schema(&settings?, printer, &args).await,
         Command::Doctor => doctor::doctor(&settings?, printer).await,
         Command::Demo(args) => demo::demo(&settings?, printer, &args).await,
-        Command::Lab(args) => lab::lab(printer, &args),
         Command::Bench(args) => bench::bench(&settings?, printer, &args).await,
         Command::Audit(args) => audit::audit(printer, &args),
         Command::Completions(args) => completions::completions(printer, &args),

@@ -2,6 +2,9 @@
 
 use std::process::{Command, Output};
 
+#[path = "program/lab.rs"]
+mod lab;
+
 fn sim(arguments: &[&str]) -> Output {
     let mut program = Command::new(env!("CARGO_BIN_EXE_incumbent-sim"));
     program.args(arguments).output().expect("the program starts")

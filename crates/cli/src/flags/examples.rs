@@ -186,21 +186,6 @@ Examples:
   incumbent demo --protocol rounds
   incumbent demo --protocol bully";
 
-pub(super) const LAB: &str = "\
-Runs the machines of ring and bully in virtual time, without ratification: who is picked, what is
-said, and what it costs beside what the textbook says. Times are message times: how long one message
-takes. Exits with 0 if all live nodes agree in the end, with 1 if they do not, or if a sweep differs
-from its theory.
-
-Examples:
-  incumbent lab bully
-  incumbent lab bully --nodes 6 --fail 6 --initiator 1 --svg bully.svg
-  incumbent lab bully --ids 2,5,9 --fail 9 --fail 5@2.5 --return 9@30 --preempt
-  incumbent lab ring --order 3,32,5,80,6,12 --initiator 6
-  incumbent lab ring --nodes 5 --loss 10% --duplicate --seed 7 --acks
-  incumbent lab ring --case average --sweep 2..64
-  incumbent lab bully --case worst --sweep 2..64 --json";
-
 pub(super) const BENCH: &str = "\
 Examples:
   incumbent bench failover

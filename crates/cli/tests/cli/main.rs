@@ -12,7 +12,6 @@ mod demo;
 mod doctor;
 mod explain;
 mod help;
-mod lab;
 mod look;
 #[path = "../mask/mod.rs"]
 mod mask;

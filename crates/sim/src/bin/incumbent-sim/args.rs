@@ -11,6 +11,8 @@ use incumbent_sim::peers::Algorithm;
 use incumbent_sim::plant::Plant;
 use incumbent_sim::story::Protocol;
 
+use crate::lab::{self, LabAsk};
+
 /// Breaks leader election on purpose, in simulated worlds, and says whether it kept its promises.
 #[derive(Debug, Parser)]
 #[command(
@@ -40,6 +42,9 @@ pub(crate) enum Command {
     Planted(PlantedAsk),
     /// Run many worlds and write the page for a release
     Ledger(LedgerAsk),
+    /// Play with elections among peers: ring and bully, message by message
+    #[command(after_help = lab::EXAMPLES)]
+    Lab(LabAsk),
 }
 
 /// Whose worlds to run.

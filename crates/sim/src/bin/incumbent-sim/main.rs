@@ -7,6 +7,7 @@
 //!
 //! - `args`: what can be asked
 //! - `run`, `replay`, `shrink`, `meta`, `ledger`: the commands
+//! - `lab`: ring and bully, message by message
 //! - `peers`: `run` for worlds of peers
 //! - `progress`, `printer`: writing to the terminal
 
@@ -15,6 +16,7 @@ use std::process::ExitCode;
 use clap::Parser as _;
 
 mod args;
+mod lab;
 mod ledger;
 mod meta;
 mod peers;
@@ -31,7 +33,7 @@ use args::{Args, Command};
 enum Verdict {
     /// Every promise was kept.
     Kept,
-    /// A promise was broken, or the run was not worth its name.
+    /// A promise was broken, the run was not worth its name, or nodes of a lab do not agree.
     Broken,
 }
 
@@ -44,6 +46,7 @@ fn main() -> ExitCode {
         Command::Digest(ask) => meta::digest(&ask),
         Command::Planted(ask) => ledger::planted(&ask),
         Command::Ledger(ask) => ledger::ledger(&ask),
+        Command::Lab(ask) => lab::lab(&ask),
     };
     match done {
         Ok(Verdict::Kept) => ExitCode::SUCCESS,

@@ -1,87 +1,159 @@
-//! The flags of `incumbent lab`.
+//! The flags of `incumbent-sim lab`, and the setting that they describe.
 //!
-//! Assumes: nothing; everything comes from people.
 //! Promises: what is refused here is refused in words that show how to write it; whether the parts
 //! fit together is for the lab to say.
 
-use std::path::PathBuf;
-
 use clap::{Args, ValueEnum};
 use incumbent_protocol::node::NodeId;
-use incumbent_sim::lab::{Case, Link, MESSAGE_TIME, MOST_NODES, Manner};
+use incumbent_sim::lab::{Case, Link, Links, MESSAGE_TIME, MOST_NODES, Manner, Setting, numbers};
 
-/// What `lab` takes.
+pub(crate) const EXAMPLES: &str = "\
+Exits with 0 if all live nodes agree in the end, with 1 if they do not. Times are message times: how
+long one message takes.
+
+Examples:
+  incumbent-sim lab bully
+  incumbent-sim lab bully --nodes 6 --fail 6 --initiator 1
+  incumbent-sim lab bully --ids 2,5,9 --fail 9 --fail 5@2.5 --return 9@30 --preempt
+  incumbent-sim lab ring --order 3,32,5,80,6,12 --initiator 6
+  incumbent-sim lab ring --nodes 5 --loss 10% --duplicate --seed 7 --acks
+  incumbent-sim lab bully --case worst --nodes 64 --json";
+
 #[derive(Debug, Args)]
-pub(crate) struct LabArgs {
-    /// How peers pick one of them.
+pub(crate) struct LabAsk {
+    /// How peers pick one of them
     #[arg(value_name = "MANNER")]
-    pub(crate) manner: MannerName,
-    /// A setting that is known from lectures; `example` unless something else is chosen.
+    manner: MannerName,
+    /// A setting that is known from lectures; `example` unless something else is chosen
     #[arg(long, value_name = "CASE", conflicts_with_all = ["ids", "order", "initiator", "fail", "give_back"])]
-    pub(crate) case: Option<CaseName>,
-    /// So many nodes, numbered from 1.
+    case: Option<CaseName>,
+    /// How many nodes, numbered from 1
     #[arg(long, value_name = "N", conflicts_with = "ids", value_parser = nodes)]
-    pub(crate) nodes: Option<usize>,
+    nodes: Option<usize>,
     /// The numbers of the nodes, with commas between them; an address such as 10.0.0.1:7600 stands
-    /// for its MD5 digest.
+    /// for its MD5 digest
     #[arg(long, value_name = "ID,...", value_delimiter = ',', value_parser = node)]
-    pub(crate) ids: Vec<NodeId>,
+    ids: Vec<NodeId>,
     /// The order of the nodes in the ring, each sending to the next; as they are numbered unless
-    /// given.
+    /// given
     #[arg(long, value_name = "ID,...", value_delimiter = ',', value_parser = node)]
-    pub(crate) order: Vec<NodeId>,
-    /// Who finds that nobody leads, and when; the lowest live node at 0 unless given. `all` for
-    /// everybody.
+    order: Vec<NodeId>,
+    /// Which nodes find that nobody leads, and when; the lowest live node at 0 unless given. `all` for
+    /// all of them
     #[arg(long, value_name = "ID[@TIME]|all", value_delimiter = ',', value_parser = initiator)]
-    pub(crate) initiator: Vec<Initiator>,
-    /// Who dies, and when; without a time it is dead from the beginning.
+    initiator: Vec<Initiator>,
+    /// Which nodes die, and when; without a time a node is dead from the beginning
     #[arg(long, value_name = "ID[@TIME]", value_delimiter = ',', value_parser = maybe_when)]
-    pub(crate) fail: Vec<(NodeId, u64)>,
-    /// Who comes back, and when.
+    fail: Vec<(NodeId, u64)>,
+    /// Which nodes come back, and when
     #[arg(long = "return", id = "give_back", value_name = "ID@TIME", value_delimiter = ',', value_parser = when)]
-    pub(crate) give_back: Vec<(NodeId, u64)>,
-    /// Whoever comes back runs for election at once, instead of asking who leads.
+    give_back: Vec<(NodeId, u64)>,
+    /// A node that comes back runs for election at once, instead of asking who leads
     #[arg(long)]
-    pub(crate) preempt: bool,
-    /// How often a message is lost.
+    preempt: bool,
+    /// How often a message is lost
     #[arg(long, value_name = "PERCENT", default_value = "0%", value_parser = chance)]
-    pub(crate) loss: u32,
-    /// How often a message arrives twice; 10% if no number is given.
+    loss: u32,
+    /// How often a message arrives twice; 10% if no number is given
     #[arg(long, value_name = "PERCENT", default_value = "0%", default_missing_value = "10%", num_args = 0..=1, value_parser = chance)]
-    pub(crate) duplicate: u32,
-    /// How long a message takes; with two numbers, anything between them.
+    duplicate: u32,
+    /// How long a message takes; with two numbers, anything between them
     #[arg(long, value_name = "TIME[..TIME]", default_value = "1", value_parser = delay)]
-    pub(crate) delay: (u64, u64),
-    /// How long messages from one node to another take.
+    delay: (u64, u64),
+    /// How long messages from one node to another take
     #[arg(long, value_name = "ID-ID=TIME", value_delimiter = ',', value_parser = link)]
-    pub(crate) link: Vec<Link>,
+    link: Vec<Link>,
     /// The longest that a message is expected to take, from which all timeouts follow; the longest
-    /// delay unless given.
+    /// delay unless given
     #[arg(long, value_name = "TIME", value_parser = time)]
-    pub(crate) bound: Option<u64>,
-    /// How long it takes until the death of whoever was picked is found.
+    bound: Option<u64>,
+    /// How long it takes until the death of a picked node is found
     #[arg(long, value_name = "TIME", default_value = "4", value_parser = time)]
-    pub(crate) detect: u64,
-    /// When to end, whatever happens; 20 times the number of nodes and 200 more unless given.
+    detect: u64,
+    /// When to end, whatever happens; 20 times the number of nodes and 200 more unless given
     #[arg(long, value_name = "TIME", value_parser = time)]
-    pub(crate) limit: Option<u64>,
-    /// From where chance is drawn: the same seed gives the same run.
+    limit: Option<u64>,
+    /// Seed of all random choices: the same seed gives the same run
     #[arg(long, value_name = "SEED", default_value_t = 0)]
-    pub(crate) seed: u64,
-    /// Measure a case with each number of nodes and print a table.
-    #[arg(long, value_name = "N..N", value_parser = sweep, conflicts_with_all = ["nodes", "ids", "order", "initiator", "fail", "give_back", "svg"])]
-    pub(crate) sweep: Option<(usize, usize)>,
-    /// Draw the messages into this file.
-    #[arg(long, value_name = "FILE.svg")]
-    pub(crate) svg: Option<PathBuf>,
-    /// Show acknowledgements and other upkeep on the terminal too.
+    seed: u64,
+    /// Show acknowledgements and other upkeep too
     #[arg(long)]
-    pub(crate) acks: bool,
+    pub(super) acks: bool,
+    /// Print everything that happened as JSON
+    #[arg(long)]
+    pub(super) json: bool,
+}
+
+impl LabAsk {
+    /// What the flags ask for.
+    pub(super) fn setting(&self) -> Setting {
+        let manner = self.manner.0;
+        let mut setting = match self.chosen_case() {
+            Some(case) => case.setting(manner, self.nodes, self.seed),
+            None => Setting::new(manner, self.ring_order()),
+        };
+        setting.failures.extend(&self.fail);
+        setting.returns.extend(&self.give_back);
+        setting.preempt = self.preempt;
+        setting.detection = self.detect;
+        setting.links = Links {
+            delay: self.delay,
+            unlike: self.link.clone(),
+            loss: self.loss,
+            twice: self.duplicate,
+        };
+        setting.bound = self.bound.unwrap_or_else(|| setting.links.slowest());
+        setting.seed = self.seed;
+        setting.limit = self.limit.unwrap_or(setting.limit);
+        if setting.initiators.is_empty() {
+            setting.initiators = self.initiators(&setting);
+        }
+        setting
+    }
+
+    /// The case that was chosen; the example if nothing else was.
+    fn chosen_case(&self) -> Option<Case> {
+        let own = self.nodes.is_some()
+            || !self.ids.is_empty()
+            || !self.order.is_empty()
+            || !self.initiator.is_empty()
+            || !self.fail.is_empty()
+            || !self.give_back.is_empty();
+        self.case.map(|case| case.0).or((!own).then_some(Case::Example))
+    }
+
+    /// All nodes, in ring order. An order alone says which nodes there are, too.
+    fn ring_order(&self) -> Vec<NodeId> {
+        let mut nodes = match (self.ids.is_empty(), self.nodes) {
+            (false, _) => self.ids.clone(),
+            (true, Some(count)) => numbers(count),
+            (true, None) if self.order.is_empty() => numbers(6),
+            (true, None) => self.order.clone(),
+        };
+        // Nodes that are not in the order come after it; the lab refuses doubles and strangers.
+        if !self.order.is_empty() {
+            nodes.retain(|node| !self.order.contains(node));
+            nodes = self.order.iter().copied().chain(nodes).collect();
+        }
+        nodes
+    }
+
+    fn initiators(&self, setting: &Setting) -> Vec<(NodeId, u64)> {
+        let alive = setting.nodes.iter().copied().filter(|node| setting.is_alive(*node, 0));
+        if self.initiator.is_empty() {
+            return alive.min().map(|node| (node, 0)).into_iter().collect();
+        }
+        let each = self.initiator.iter().flat_map(|initiator| match initiator {
+            Initiator::All => alive.clone().map(|node| (node, 0)).collect(),
+            Initiator::One(node, at) => vec![(*node, *at)],
+        });
+        each.collect()
+    }
 }
 
 /// How peers pick, as the command line names it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct MannerName(pub(crate) Manner);
+struct MannerName(Manner);
 
 impl ValueEnum for MannerName {
     fn value_variants<'a>() -> &'a [Self] {
@@ -101,7 +173,7 @@ impl ValueEnum for MannerName {
 
 /// Settings that are known from lectures, as the command line names them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct CaseName(pub(crate) Case);
+struct CaseName(Case);
 
 impl ValueEnum for CaseName {
     fn value_variants<'a>() -> &'a [Self] {
@@ -130,7 +202,7 @@ impl ValueEnum for CaseName {
 
 /// Who begins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Initiator {
+enum Initiator {
     /// Everybody that is alive.
     All,
     /// One of them, at an instant.
@@ -144,7 +216,7 @@ fn nodes(text: &str) -> Result<usize, String> {
             Err(format!("a lab has room for {MOST_NODES} nodes, not for {many}"))
         }
         Ok(number) => Ok(number),
-        Err(_) => Err(format!("{text:?} is no number of nodes: write it like 6")),
+        Err(_) => Err(format!("{text:?} is not a number of nodes: write it like 6")),
     }
 }
 
@@ -154,7 +226,7 @@ fn node(text: &str) -> Result<NodeId, String> {
         return Ok(NodeId::of_address(text));
     }
     text.parse().map_err(|_| {
-        format!("{text:?} is no node: write a number like 5, or an address like 10.0.0.1:7600")
+        format!("{text:?} is not a node: write a number like 5, or an address like 10.0.0.1:7600")
     })
 }
 
@@ -178,7 +250,7 @@ fn initiator(text: &str) -> Result<Initiator, String> {
 /// Reads a number of message times, to the thousandth.
 fn time(text: &str) -> Result<u64, String> {
     const MOST: u64 = 1_000_000;
-    let wrong = || format!("{text:?} is no time: write message times like 3 or 2.5");
+    let wrong = || format!("{text:?} is not a time: write message times like 3 or 2.5");
     let (whole, part) = text.trim().split_once('.').unwrap_or((text.trim(), "0"));
     let digits = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
     if !digits(whole) || !digits(part) || part.len() > 3 {
@@ -202,7 +274,7 @@ fn delay(text: &str) -> Result<(u64, u64), String> {
 }
 
 fn link(text: &str) -> Result<Link, String> {
-    let wrong = || format!("{text:?} is no link: write it like 2-5=3");
+    let wrong = || format!("{text:?} is not a link: write it like 2-5=3");
     let (ends, delay) = text.split_once('=').ok_or_else(wrong)?;
     let (from, to) = ends.split_once('-').ok_or_else(wrong)?;
     match time(delay)? {
@@ -213,7 +285,7 @@ fn link(text: &str) -> Result<Link, String> {
 
 /// Reads a percentage, to the ten-thousandth, as parts of a million.
 fn chance(text: &str) -> Result<u32, String> {
-    let wrong = || format!("{text:?} is no share: write it like 10% or 0.5%");
+    let wrong = || format!("{text:?} is not a percentage: write it like 10% or 0.5%");
     let number = text.trim().strip_suffix('%').ok_or_else(wrong)?;
     let (whole, part) = number.split_once('.').unwrap_or((number, "0"));
     let digits = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
@@ -225,17 +297,6 @@ fn chance(text: &str) -> Result<u32, String> {
     match whole * 10_000 + part {
         share if share <= 1_000_000 => Ok(share),
         _ => Err(format!("{text} is more than everything")),
-    }
-}
-
-fn sweep(text: &str) -> Result<(usize, usize), String> {
-    let wrong = || format!("{text:?} is no range: write it like 2..64");
-    let (least, most) = text.split_once("..").ok_or_else(wrong)?;
-    let (least, most) = (nodes(least)?, nodes(most.strip_prefix('=').unwrap_or(most))?);
-    match (least, most) {
-        (0 | 1, _) => Err("a sweep begins with 2 nodes at least".to_owned()),
-        _ if least > most => Err(format!("{text:?} begins with the larger number")),
-        range => Ok(range),
     }
 }
 
@@ -274,11 +335,8 @@ mod tests {
     }
 
     #[test]
-    fn ranges_grow() {
-        assert_eq!(sweep("2..64"), Ok((2, 64)));
-        assert_eq!(sweep("2..=64"), Ok((2, 64)));
+    fn a_range_of_delays_grows() {
         assert_eq!(delay("0.5..2"), Ok((500_000, 2_000_000)));
-        assert!(sweep("1..3").is_err() && sweep("5..3").is_err() && sweep("2").is_err());
         assert!(delay("2..1").is_err() && delay("0").is_err());
     }
 

@@ -1,6 +1,5 @@
 //! A run of the lab as programs read it.
 //!
-//! Assumes: nothing.
 //! Promises: times are message times; nodes are texts, because digests do not fit into numbers.
 
 use std::collections::BTreeMap;
@@ -13,7 +12,7 @@ use serde::Serialize;
 
 /// A run.
 #[derive(Debug, Serialize)]
-pub(super) struct Face {
+pub(super) struct Run {
     protocol: &'static str,
     nodes: Vec<String>,
     seed: u64,
@@ -26,13 +25,13 @@ pub(super) struct Face {
     limited: bool,
     picks: BTreeMap<String, Option<String>>,
     counts: BTreeMap<&'static str, usize>,
-    theory: TheoryFace,
-    messages: Vec<MessageFace>,
-    events: Vec<EventFace>,
+    theory: TheoryJson,
+    messages: Vec<MessageJson>,
+    events: Vec<EventJson>,
 }
 
 #[derive(Debug, Serialize)]
-struct TheoryFace {
+struct TheoryJson {
     /// Which case it is, or why no formula applies.
     words: String,
     counts: Option<BTreeMap<&'static str, usize>>,
@@ -41,7 +40,7 @@ struct TheoryFace {
 }
 
 #[derive(Debug, Serialize)]
-struct MessageFace {
+struct MessageJson {
     from: String,
     to: String,
     kind: &'static str,
@@ -55,7 +54,7 @@ struct MessageFace {
 }
 
 #[derive(Debug, Serialize)]
-struct EventFace {
+struct EventJson {
     at: f64,
     /// `sent`, `arrived`, `lost`, `unread`, `timer`, `found`, `began`, `picked`, `crashed` or
     /// `returned`.
@@ -68,12 +67,12 @@ struct EventFace {
     run: Option<u64>,
 }
 
-impl Face {
+impl Run {
     /// What came out of a setting.
-    pub(super) fn of(setting: &Setting, outcome: &Outcome) -> Face {
+    pub(super) fn of(setting: &Setting, outcome: &Outcome) -> Run {
         let picks = outcome.picks.iter();
         let picks = picks.map(|(node, pick)| (node.to_string(), pick.map(text)));
-        Face {
+        Run {
             protocol: setting.manner.as_str(),
             nodes: setting.nodes.iter().copied().map(text).collect(),
             seed: setting.seed,
@@ -90,16 +89,16 @@ impl Face {
     }
 }
 
-fn theory(setting: &Setting) -> TheoryFace {
+fn theory(setting: &Setting) -> TheoryJson {
     match Theory::of(setting) {
-        Ok(theory) => TheoryFace {
+        Ok(theory) => TheoryJson {
             counts: Some(counts(&theory.counts)),
             time: Some(units(theory.time)),
             words: theory.case,
             notes: theory.notes,
         },
         Err(silence) => {
-            TheoryFace { words: silence.to_string(), counts: None, time: None, notes: Vec::new() }
+            TheoryJson { words: silence.to_string(), counts: None, time: None, notes: Vec::new() }
         }
     }
 }
@@ -108,8 +107,8 @@ fn counts(counts: &BTreeMap<Kind, usize>) -> BTreeMap<&'static str, usize> {
     counts.iter().map(|(kind, count)| (kind.as_str(), *count)).collect()
 }
 
-fn message(letter: &Letter) -> MessageFace {
-    MessageFace {
+fn message(letter: &Letter) -> MessageJson {
+    MessageJson {
         from: text(letter.from),
         to: text(letter.to),
         kind: letter.kind.as_str(),
@@ -127,12 +126,12 @@ fn message(letter: &Letter) -> MessageFace {
     }
 }
 
-fn events(trace: &Trace) -> Vec<EventFace> {
+fn events(trace: &Trace) -> Vec<EventJson> {
     trace.events.iter().map(event).collect()
 }
 
-fn event(event: &Event) -> EventFace {
-    let blank = |name| EventFace {
+fn event(event: &Event) -> EventJson {
+    let blank = |name| EventJson {
         at: units(event.at),
         event: name,
         message: None,
@@ -140,18 +139,18 @@ fn event(event: &Event) -> EventFace {
         whom: None,
         run: None,
     };
-    let of = |name, letter| EventFace { message: Some(letter), ..blank(name) };
-    let at = |name, node| EventFace { node: Some(text(node)), ..blank(name) };
+    let of = |name, letter| EventJson { message: Some(letter), ..blank(name) };
+    let at = |name, node| EventJson { node: Some(text(node)), ..blank(name) };
     match event.what {
         What::Sent(letter) => of("sent", letter),
         What::Arrived(letter) => of("arrived", letter),
         What::Lost(letter) => of("lost", letter),
         What::Unread(letter) => of("unread", letter),
         What::Timer(node) => at("timer", node),
-        What::Found { node, dead } => EventFace { whom: Some(text(dead)), ..at("found", node) },
-        What::Began { node, run } => EventFace { run: Some(run.0), ..at("began", node) },
+        What::Found { node, dead } => EventJson { whom: Some(text(dead)), ..at("found", node) },
+        What::Began { node, run } => EventJson { run: Some(run.0), ..at("began", node) },
         What::Picked { node, run, nominee } => {
-            EventFace { run: Some(run.0), whom: Some(text(nominee)), ..at("picked", node) }
+            EventJson { run: Some(run.0), whom: Some(text(nominee)), ..at("picked", node) }
         }
         What::Crashed(node) => at("crashed", node),
         What::Returned(node) => at("returned", node),

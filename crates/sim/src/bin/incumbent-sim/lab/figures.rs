@@ -1,6 +1,5 @@
 //! What a run of the lab cost, beside the theory.
 //!
-//! Assumes: nothing.
 //! Promises: every number has its unit, and where no formula applies the reason is given.
 
 use std::collections::BTreeSet;
@@ -9,11 +8,9 @@ use incumbent_protocol::node::NodeId;
 use incumbent_sim::lab::{End, Fate, Kind, Outcome, Setting, Theory};
 
 use super::words::{message_times, shown};
-use crate::table::Table;
-use crate::wrap::wrap;
 
 /// What is tried out, in a few words.
-pub(super) fn title(setting: &Setting) -> String {
+fn title(setting: &Setting) -> String {
     let begin: BTreeSet<NodeId> = setting.initiators.iter().map(|(node, _)| *node).collect();
     let dead = setting.dead_at_first();
     let live = setting.nodes.len() - dead.len();
@@ -31,7 +28,7 @@ pub(super) fn title(setting: &Setting) -> String {
 }
 
 /// The title, and what else is out of the ordinary.
-pub(super) fn head(setting: &Setting, width: usize) -> String {
+pub(super) fn head(setting: &Setting) -> String {
     let mut words = vec![title(setting)];
     let percent = |share: u32| f64::from(share) / 10_000.0;
     if setting.links.loss > 0 {
@@ -43,7 +40,7 @@ pub(super) fn head(setting: &Setting, width: usize) -> String {
     if !setting.links.are_ideal() {
         words.push(format!("seed {}", setting.seed));
     }
-    wrap(&words.join("; "), width).join("\n")
+    words.join("; ")
 }
 
 fn names(nodes: &BTreeSet<NodeId>) -> String {
@@ -60,10 +57,9 @@ fn names(nodes: &BTreeSet<NodeId>) -> String {
 }
 
 /// Who was picked, what it cost, and what the theory says.
-pub(super) fn figures(setting: &Setting, outcome: &Outcome, width: usize) -> String {
+pub(super) fn figures(setting: &Setting, outcome: &Outcome) -> String {
     let theory = Theory::of(setting);
-    let mut parts = vec![wrap(&verdict(setting, outcome), width).join("\n")];
-    parts.push(table(setting, outcome, theory.as_ref().ok()));
+    let table = table(setting, outcome, theory.as_ref().ok());
     let mut words = Vec::new();
     match &theory {
         Ok(theory) => {
@@ -72,9 +68,7 @@ pub(super) fn figures(setting: &Setting, outcome: &Outcome, width: usize) -> Str
         }
         Err(silence) => words.push(format!("Theory: no formula applies, because {silence}.")),
     }
-    let words = words.iter().flat_map(|line| wrap(line, width));
-    parts.push(words.collect::<Vec<_>>().join("\n"));
-    parts.join("\n\n")
+    format!("{}\n\n{table}\n{}", verdict(setting, outcome), words.join("\n"))
 }
 
 /// Who was picked, by whom, and when.
@@ -117,12 +111,19 @@ fn table(setting: &Setting, outcome: &Outcome, theory: Option<&Theory>) -> Strin
     let sent = outcome.trace.counts();
     let unread = outcome.trace.count(|letter| matches!(letter.fate, Fate::Unread(_)));
     let lost = outcome.trace.count(|letter| letter.fate == Fate::Lost);
-    let mut table = Table::new(["", "MEASURED", "THEORY", "OF THEM UNREAD", "LOST"]);
+    let mut table = String::new();
+    let mut row = |cells: [String; 5]| {
+        let [name, measured, expected, unread, lost] = cells;
+        let line = format!("{name:28}{measured:17}{expected:17}{unread:16}{lost}");
+        table.push_str(line.trim_end());
+        table.push('\n');
+    };
+    row(["", "MEASURED", "THEORY", "OF THEM UNREAD", "LOST"].map(str::to_owned));
     let some = |count: Option<&usize>| count.map(ToString::to_string).unwrap_or_default();
     for kind in Kind::ALL {
         let expected = theory.and_then(|theory| theory.counts.get(&kind));
         if sent.contains_key(&kind) || expected.is_some_and(|count| *count > 0) {
-            table.row([
+            row([
                 format!("{kind} messages"),
                 sent.get(&kind).copied().unwrap_or(0).to_string(),
                 some(expected),
@@ -133,7 +134,7 @@ fn table(setting: &Setting, outcome: &Outcome, theory: Option<&Theory>) -> Strin
     }
     let counted =
         sent.iter().filter(|(kind, _)| theory.is_none_or(|it| it.counts.contains_key(kind)));
-    table.row([
+    row([
         if theory.is_some() { "messages that theory counts" } else { "messages" }.to_owned(),
         counted.map(|(_, count)| *count).sum::<usize>().to_string(),
         theory.map(|theory| theory.total().to_string()).unwrap_or_default(),
@@ -142,12 +143,12 @@ fn table(setting: &Setting, outcome: &Outcome, theory: Option<&Theory>) -> Strin
     ]);
     let began = began(setting);
     let since = outcome.agreed_at().map(|at| message_times(at.saturating_sub(began)));
-    table.row([
+    row([
         "time until all agree".to_owned(),
         since.unwrap_or_else(|| "never".to_owned()),
         theory.map(|theory| message_times(theory.time)).unwrap_or_default(),
         String::new(),
         String::new(),
     ]);
-    table.to_string()
+    table
 }
