@@ -4,15 +4,13 @@
 //! Promises: the judges are those that judge the simulator. What could not be judged has an exit code of
 //! its own.
 
-use incumbent_sim::check;
-
 use crate::exit::Exit;
 use crate::flags::AuditArgs;
 use crate::printer::Printer;
 
 /// Judges histories.
 pub(crate) fn audit(printer: &Printer, args: &AuditArgs) -> anyhow::Result<Exit> {
-    let report = check::audit(&args.files)?;
+    let report = incumbent_audit::audit(&args.files)?;
     if printer.json() {
         printer.value(&report)?;
     } else {

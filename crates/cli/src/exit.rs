@@ -7,7 +7,7 @@
 use std::process::ExitCode;
 
 use incumbent::Error;
-use incumbent_sim::history::HistoryError;
+use incumbent_audit::HistoryError;
 
 use crate::flags::HealthUsage;
 use crate::order::OrderUsage;

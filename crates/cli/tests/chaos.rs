@@ -19,7 +19,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use incumbent_sim::random::Random;
+use fastrand::Rng;
 use judge::Judge;
 use rustix::process::Signal;
 use strike::{Strike, Target};
@@ -45,7 +45,7 @@ fn no_command_is_ever_alive_beside_that_of_a_successor() {
     let rounds = setting("INCUMBENT_CHAOS_ROUNDS", 20);
     let seed = setting("INCUMBENT_CHAOS_SEED", 1);
     let mut stage = Stage::new();
-    let mut random = Random::from_seed(seed);
+    let mut random = Rng::with_seed(seed);
     let mut tally = BTreeMap::<Strike, u64>::new();
     for round in 1..=rounds {
         stage.settle();
@@ -60,7 +60,7 @@ fn no_command_is_ever_alive_beside_that_of_a_successor() {
     let summary = stage.judge.finish();
     say(&format!("{rounds} rounds, seed {seed}: {summary}\n{tally:#?}"));
     assert!(summary.tokens as u64 > rounds / 4, "nothing ever changed: {summary}");
-    let report = incumbent_sim::check::audit(&stage.troupe.histories()).expect("histories");
+    let report = incumbent_audit::audit(&stage.troupe.histories()).expect("histories");
     assert!(report.is_clean(), "seed {seed}: {report}\nkept in {}", stage.keep().display());
     say(&report.to_string());
 }
@@ -101,16 +101,12 @@ impl Stage {
     }
 
     /// Strikes one family, once or twice, and lets those continue that were stopped.
-    fn round(&mut self, random: &mut Random) -> Vec<Strike> {
+    fn round(&mut self, random: &mut Rng) -> Vec<Strike> {
         // Somewhere within a beat, and often long enough for a renewal to have passed.
-        std::thread::sleep(Duration::from_millis(random.below(300)));
+        std::thread::sleep(Duration::from_millis(random.u64(..300)));
         let worker = self.troupe.until("somebody to work", || self.judge.worker());
-        let bystander = random.below(10) == 0;
-        let name = if bystander {
-            CAST[usize::try_from(random.below(4)).expect("small")].0.to_owned()
-        } else {
-            worker.name
-        };
+        let bystander = random.u64(..10) == 0;
+        let name = if bystander { CAST[random.usize(..4)].0.to_owned() } else { worker.name };
         let (strikes, pause, hold) = strike::plan(random, bystander);
         let Some(supervisor) = self.troupe.pid_of(&name) else {
             return Vec::new();

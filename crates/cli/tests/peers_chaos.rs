@@ -18,8 +18,8 @@ use std::io::Write;
 use std::time::Duration;
 
 use blow::{Blow, Plan};
-use incumbent_sim::check::Violation;
-use incumbent_sim::random::Random;
+use fastrand::Rng;
+use incumbent_audit::Violation;
 use stage::{Setting, Stage};
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_incumbent");
@@ -77,7 +77,7 @@ fn shake(scheme: &'static str) {
     let voters = usize::try_from(setting("VOTERS", 0)).expect("small");
     let voters = if voters == 0 { nodes } else { voters.min(nodes) };
     let mut stage = Stage::new(Setting { scheme, nodes, voters, lease, more: "" });
-    let mut random = Random::from_seed(seed);
+    let mut random = Rng::with_seed(seed);
     let mut tally = BTreeMap::<Blow, u64>::new();
     stage.settle();
     let blows = plan.draw(&mut random, voters);

@@ -14,7 +14,7 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use incumbent_sim::check::audit;
+use incumbent_audit::audit;
 use troupe::{Start, Troupe, is_alive};
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_incumbent");

@@ -31,7 +31,7 @@ fn troupe() -> Troupe {
 }
 
 fn audit(troupe: &Troupe) {
-    let report = incumbent_sim::check::audit(&troupe.histories()).expect("readable histories");
+    let report = incumbent_audit::audit(&troupe.histories()).expect("readable histories");
     assert!(report.is_clean(), "{report}");
 }
 

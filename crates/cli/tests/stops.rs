@@ -13,7 +13,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use incumbent_sim::random::Random;
+use fastrand::Rng;
 use rustix::process::Signal;
 use troupe::Troupe;
 
@@ -79,7 +79,7 @@ fn load(path: &Path, over: &AtomicBool) {
 
 /// Stops one leader after the other, and tells how long each successor took.
 fn stop(rounds: u64, seed: u64) -> Vec<Option<Duration>> {
-    let mut random = Random::from_seed(seed);
+    let mut random = Rng::with_seed(seed);
     let mut troupe = Troupe::new(PROGRAM, LEASE);
     troupe.join("ann");
     troupe.join("bob");
@@ -87,7 +87,7 @@ fn stop(rounds: u64, seed: u64) -> Vec<Option<Duration>> {
     let mut leader = troupe.nth_start(1);
     for _ in 0..rounds {
         // Somewhere within a beat.
-        std::thread::sleep(Duration::from_millis(random.below(500)));
+        std::thread::sleep(Duration::from_millis(random.u64(..500)));
         let (known, stopped) = (troupe.starts().len(), Instant::now());
         troupe.signal(&leader.name, Signal::STOP);
         let successor = loop {

@@ -15,9 +15,9 @@ use std::time::Duration;
 
 use anyhow::ensure;
 use candidate::{Candidate, Company, Word};
+use fastrand::Rng;
 use figures::{Flags, Place, Table, millis, percentile};
 use incumbent::{Config, lease_clock_nanos};
-use incumbent_sim::random::Random;
 
 const CANDIDATES: usize = 3;
 
@@ -72,7 +72,7 @@ fn measure(url: &str, kills: u64, handovers: u64) -> anyhow::Result<Times> {
     for _ in 0..CANDIDATES {
         company.join()?;
     }
-    let mut random = Random::from_seed(getrandom::u64()?);
+    let mut random = Rng::with_seed(getrandom::u64()?);
     let mut leader = company.winner()?;
     let mut handed = Vec::new();
     for _ in 0..handovers {
@@ -101,6 +101,6 @@ fn since(word: &Word, then: u64) -> Duration {
     Duration::from_nanos(word.at.saturating_sub(then))
 }
 
-fn pause(random: &mut Random, least: u64, most: u64) {
-    std::thread::sleep(Duration::from_millis(random.between(least, most)));
+fn pause(random: &mut Rng, least: u64, most: u64) {
+    std::thread::sleep(Duration::from_millis(random.u64(least..=most)));
 }

@@ -18,9 +18,9 @@ use std::time::Duration;
 
 use anyhow::Context as _;
 use candidate::{Candidate, Company, Word};
+use fastrand::Rng;
 use figures::{Flags, Place, Table, millis, percentile};
 use incumbent::lease_clock_nanos;
-use incumbent_sim::random::Random;
 use incumbent_testbed::Mesh;
 
 /// What is done to the leader.
@@ -111,12 +111,12 @@ fn measure(
     for _ in 0..nodes {
         company.join()?;
     }
-    let mut random = Random::from_seed(getrandom::u64()?);
+    let mut random = Rng::with_seed(getrandom::u64()?);
     let mut leader = company.winner()?;
     let mut taken = Vec::new();
     for time in 0..times {
         // At any point between two beats, with others that have watched for long enough.
-        std::thread::sleep(Duration::from_millis(random.between(1_000, 1_500)));
+        std::thread::sleep(Duration::from_millis(random.u64(1_000..=1_500)));
         let at = lease_clock_nanos();
         match blow {
             Blow::Kill => company.kill(leader.number)?,

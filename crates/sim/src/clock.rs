@@ -5,6 +5,7 @@
 //! and a wall clock that can be set; each can be asked when it will show a given reading, so that
 //! timers fire when a real one would.
 
+pub use incumbent_audit::{Skew, WHOLE};
 use incumbent_protocol::time::Time;
 
 /// An instant of the world, in nanoseconds from its beginning. Nobody inside the world can read it.
@@ -15,12 +16,6 @@ pub type Span = u64;
 
 /// One second.
 pub const SECOND: Span = 1_000_000_000;
-
-/// By how much a clock runs fast, in parts of 2^20; negative if slow.
-pub type Skew = i64;
-
-/// One whole, as a [`Skew`].
-pub const WHOLE: Skew = 1 << 20;
 
 /// Which clock a driver counts leases on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

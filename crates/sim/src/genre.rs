@@ -10,11 +10,11 @@ use core::fmt::{Debug, Display};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use crate::check::Report;
 use crate::clock::{At, Span};
 use crate::fault::{Fault, Menu};
 use crate::plant::Plant;
 use crate::scribe::Keep;
+use incumbent_audit::Report;
 
 /// A setting and its faults, in the order of their times.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,11 +1,9 @@
-//! Can it be broken? The simulated world, and the judges of what happened in it.
+//! Can it be broken? The simulated world, whose history the judges of `incumbent-audit` read.
 //!
 //! # Layout
 //!
 //! | module | noun |
 //! |---|---|
-//! | [`history`] | reading and merging the records that processes and worlds write |
-//! | [`check`] | the judges: one property a file, the same ones for simulator, chaos and production |
 //! | [`story`] | what a seed stands for: a setting and everything that goes wrong in it |
 //! | [`world`] | processes, a database, resources and everything between them, one event after the other |
 //! | [`fault`] | the menu of what can go wrong |
@@ -21,12 +19,10 @@
 //! | [`paper`] | the mistake in a published algorithm, kept as a regression |
 
 pub mod broker;
-pub mod check;
 pub mod clock;
 mod database;
 pub mod fault;
 pub mod genre;
-pub mod history;
 pub mod lab;
 pub mod ledger;
 mod mail;

@@ -10,7 +10,6 @@ use std::sync::Mutex;
 
 use serde::Serialize;
 
-use crate::check::Violation;
 use crate::clock::Span;
 use crate::genre::Run;
 use crate::plant::Plant;
@@ -18,6 +17,7 @@ use crate::scribe::Keep;
 use crate::story::{Protocol, Story};
 use crate::tally::Tally;
 use crate::world::{self, WorldError};
+use incumbent_audit::Violation;
 
 /// Which worlds to run, and how.
 #[derive(Clone, Debug)]

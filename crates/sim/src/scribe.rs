@@ -12,8 +12,8 @@ use incumbent_protocol::identity::{CandidateId, CandidateName, ElectionName, Inc
 use incumbent_protocol::lease::Lease;
 use incumbent_protocol::time::Time;
 
-use crate::check::{Conditions, Judge, Report};
 use crate::clock::At;
+use incumbent_audit::{Conditions, Judge, Report};
 
 /// How much of a run is kept.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

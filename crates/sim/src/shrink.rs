@@ -5,12 +5,12 @@
 //! Promises: what comes out breaks the same promise. Leaving something out shifts all chance after
 //! it, so each shorter story is tried with a few numbers.
 
-use crate::check::Violation;
 use crate::clock::{At, Span};
 use crate::genre::{Genre, Story};
 use crate::plant::Plant;
 use crate::scribe::Keep;
 use crate::story::Setting;
+use incumbent_audit::Violation;
 
 /// With how many numbers each shorter story is tried.
 const TRIES: u64 = 6;

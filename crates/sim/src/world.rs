@@ -12,7 +12,6 @@ use incumbent_protocol::identity::{CandidateName, ElectionName, NameError};
 use incumbent_protocol::rules::TimingError;
 use thiserror::Error;
 
-use crate::check::{NoTermAgainstOrders, OrdersHold};
 use crate::clock::{At, HostClock, SECOND, Skew, Source, Span};
 use crate::database::{Database, Locks};
 use crate::fault::Kind;
@@ -28,6 +27,7 @@ use crate::scribe::{Keep, Scribe};
 use crate::story::{Engine, Story};
 use crate::tally::Tally;
 use crate::transaction::{Session, SessionId};
+use incumbent_audit::{NoTermAgainstOrders, OrdersHold};
 
 mod conduct;
 mod driver;

@@ -1,10 +1,10 @@
 //! The test of the tests: without it no other result of the simulator means anything.
 
+use incumbent_audit::History;
 use incumbent_sim::clock::SECOND;
-use incumbent_sim::history::History;
 use incumbent_sim::meta::{difference, history};
 use incumbent_sim::story::{Protocol, Story};
-use incumbent_sim::{check, plant::Plant, scribe::Keep, world};
+use incumbent_sim::{plant::Plant, scribe::Keep, world};
 
 #[test]
 fn the_same_seed_gives_the_same_history_byte_for_byte() {
@@ -30,7 +30,7 @@ fn a_history_read_back_from_text_is_judged_as_it_was_while_it_happened() {
     let run = world::run(&story, Plant::Nothing, Keep { history: true, trace: false });
     let run = run.expect("a story that can be told");
     let read = History::parse("run", &run.history).expect("a history of our own");
-    let again = check::judge(&read);
+    let again = incumbent_audit::judge(&read);
     assert!(again.is_clean() && run.report.is_clean());
     assert_eq!(again.lines, run.report.lines);
     assert_eq!(again.terms, run.report.terms);

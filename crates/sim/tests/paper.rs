@@ -1,7 +1,7 @@
 //! The published loop breaks its own theorem; suspicion by elapsed time does not, and neither does the
 //! protocol that is shipped.
 
-use incumbent_sim::check::judge;
+use incumbent_audit::judge;
 use incumbent_sim::paper::{Late, Rule, Schedule, Shipped, Timeline, Timer};
 use incumbent_sim::random::Random;
 
@@ -17,7 +17,7 @@ fn broken(processes: usize, rule: Rule, timer: Timer, seeds: u64) -> usize {
         let timeline = Timeline::new(processes, rule, timer, schedule).until(HOUR / 4);
         let report = judge(&timeline.history());
         assert!(report.terms > 0, "a run in which nobody leads proves nothing");
-        let two = |v: &incumbent_sim::check::Violation| v.property == "at_most_one_lease";
+        let two = |v: &incumbent_audit::Violation| v.property == "at_most_one_lease";
         report.violations.iter().any(two)
     };
     (0..seeds).filter(breaks).count()

@@ -1,9 +1,9 @@
 //! Worlds of peers: ring and bully, ratified by a quorum. Many drawn by chance, and some by hand: the
 //! ways in which such elections are known to have failed elsewhere.
 
+use incumbent_audit::History;
 use incumbent_protocol::history::Event;
 use incumbent_sim::clock::SECOND;
-use incumbent_sim::history::History;
 use incumbent_sim::meta::difference;
 use incumbent_sim::peers::batch::{Plan, Total, all};
 use incumbent_sim::peers::fault::{Fault, Kind};

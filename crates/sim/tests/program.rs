@@ -93,7 +93,7 @@ fn a_replay_tells_what_happened_and_writes_a_history_that_can_be_audited() {
     let told = text(&output.stdout);
     assert_eq!(output.status.code(), Some(0), "{told}");
     assert!(told.contains("asks: Bid") && told.contains("seed 5: "), "{told}");
-    assert!(incumbent_sim::check::audit(&[&file]).expect("a history").is_clean());
+    assert!(incumbent_audit::audit(&[&file]).expect("a history").is_clean());
 }
 
 #[test]

@@ -3,7 +3,7 @@
 
 use std::path::PathBuf;
 
-use incumbent_sim::check::Report;
+use incumbent_audit::Report;
 use incumbent_sim::genre::Genre;
 use incumbent_sim::scribe::Keep;
 use incumbent_sim::seed::Seed;

@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use incumbent::Timing;
-use incumbent_sim::check::{self, Report};
+use incumbent_audit::Report;
 use serde::Serialize;
 
 use crate::span;
@@ -69,7 +69,7 @@ impl Summary {
 
     /// Judges what the candidates wrote down.
     pub(super) fn judge(&mut self, histories: &[PathBuf]) {
-        match check::audit(histories) {
+        match incumbent_audit::audit(histories) {
             Ok(report) => {
                 self.failed.extend(report.violations.iter().map(ToString::to_string));
                 // Three leaderships happened: a judge that saw fewer has not seen the story.

@@ -6,7 +6,7 @@
 
 use std::time::Duration;
 
-use incumbent_sim::random::Random;
+use fastrand::Rng;
 use rustix::process::Signal;
 
 /// Which process of a family.
@@ -41,13 +41,13 @@ impl Strike {
         }
     }
 
-    fn draw(random: &mut Random) -> Strike {
-        let target = match random.below(3) {
+    fn draw(random: &mut Rng) -> Strike {
+        let target = match random.u64(..3) {
             0 => Target::Supervisor,
             1 => Target::Guard,
             _ => Target::Command,
         };
-        let blow = match random.below(3) {
+        let blow = match random.u64(..3) {
             0 => Blow::Stop,
             1 => Blow::Kill,
             _ => Blow::Term,
@@ -71,16 +71,16 @@ fn is_covered(first: Strike, second: Strike) -> bool {
 }
 
 /// One or two strikes, the pause between them, and how long it takes until the stopped continue.
-pub(crate) fn plan(random: &mut Random, bystander: bool) -> (Vec<Strike>, Duration, Duration) {
+pub(crate) fn plan(random: &mut Rng, bystander: bool) -> (Vec<Strike>, Duration, Duration) {
     let mut strikes = vec![Strike::draw(random)];
     let second = Strike::draw(random);
     if bystander {
         // It has nothing but a supervisor.
         strikes[0].target = Target::Supervisor;
-    } else if random.below(2) == 0 && is_covered(strikes[0], second) {
+    } else if random.bool() && is_covered(strikes[0], second) {
         strikes.push(second);
     }
-    let pause = Duration::from_millis(random.below(100));
+    let pause = Duration::from_millis(random.u64(..100));
     // Around a lease: some continue in time, others too late.
-    (strikes, pause, Duration::from_millis(random.between(50, 2_000)))
+    (strikes, pause, Duration::from_millis(random.u64(50..=2_000)))
 }

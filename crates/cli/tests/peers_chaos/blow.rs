@@ -3,7 +3,7 @@
 //! Assumes: nothing. Promises: the same seed draws the same blows, in the same order, so many of each
 //! kind as were asked for.
 
-use incumbent_sim::random::Random;
+use fastrand::Rng;
 
 /// Something that happens to peers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -47,8 +47,8 @@ impl Blow {
         matches!(self, Blow::SplitWithLeader | Blow::MuteLeader | Blow::DeafLeader)
     }
 
-    fn kill(random: &mut Random, voters: usize) -> Blow {
-        match random.below(8) {
+    fn kill(random: &mut Rng, voters: usize) -> Blow {
+        match random.u64(..8) {
             0 => Blow::KillOther,
             // Of three, one would be left: no majority.
             1 | 2 if voters > 4 => Blow::KillTwo,
@@ -56,17 +56,17 @@ impl Blow {
         }
     }
 
-    fn stop(random: &mut Random) -> Blow {
-        if random.below(4) == 0 { Blow::StopOther } else { Blow::StopLeader }
+    fn stop(random: &mut Rng) -> Blow {
+        if random.u64(..4) == 0 { Blow::StopOther } else { Blow::StopLeader }
     }
 
     /// Two of three are whole splits; the third is one-way, or between two peers only.
-    fn partition(random: &mut Random, count: u64) -> Blow {
+    fn partition(random: &mut Rng, count: u64) -> Blow {
         match count % 3 {
             0 => Blow::SplitWithLeader,
-            1 if random.below(2) == 0 => Blow::SplitWithLeader,
+            1 if random.bool() => Blow::SplitWithLeader,
             1 => Blow::SplitWithout,
-            _ => match random.below(4) {
+            _ => match random.u64(..4) {
                 0 => Blow::MuteLeader,
                 1 => Blow::DeafLeader,
                 2 => Blow::PartPair,
@@ -78,15 +78,12 @@ impl Blow {
 
 impl Plan {
     /// All blows, well mixed.
-    pub(crate) fn draw(self, random: &mut Random, voters: usize) -> Vec<Blow> {
+    pub(crate) fn draw(self, random: &mut Rng, voters: usize) -> Vec<Blow> {
         let kills = (0..self.kills).map(|_| Blow::kill(random, voters)).collect::<Vec<_>>();
         let stops = (0..self.stops).map(|_| Blow::stop(random)).collect();
         let parts = (0..self.partitions).map(|at| Blow::partition(random, at)).collect();
         let mut blows = [kills, stops, parts].concat();
-        for last in (1..blows.len()).rev() {
-            let other = random.below(last as u64 + 1);
-            blows.swap(last, usize::try_from(other).expect("small"));
-        }
+        random.shuffle(&mut blows);
         blows
     }
 }

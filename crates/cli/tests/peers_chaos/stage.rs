@@ -7,8 +7,8 @@
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use incumbent_sim::check::{Report, audit};
-use incumbent_sim::random::Random;
+use fastrand::Rng;
+use incumbent_audit::{Report, audit};
 use incumbent_testbed::Mesh;
 use rustix::process::Signal;
 
@@ -126,9 +126,9 @@ impl Stage {
     }
 
     /// Does it, waits until it had its effect, and undoes it.
-    pub(crate) fn strike(&mut self, random: &mut Random, blow: Blow) {
+    pub(crate) fn strike(&mut self, random: &mut Rng, blow: Blow) {
         // Somewhere within a beat.
-        std::thread::sleep(Duration::from_millis(random.below(300)));
+        std::thread::sleep(Duration::from_millis(random.u64(..300)));
         let leader = peer(&self.worker(|_| true).name);
         let other = self.other_than(random, leader);
         let at = incumbent::lease_clock_nanos();
@@ -146,17 +146,17 @@ impl Stage {
         self.recoveries.push(begun.elapsed());
     }
 
-    fn other_than(&self, random: &mut Random, leader: usize) -> usize {
+    fn other_than(&self, random: &mut Rng, leader: usize) -> usize {
         let others: Vec<usize> = (1..=self.setting.nodes).filter(|it| *it != leader).collect();
-        others[usize::try_from(random.below(others.len() as u64)).expect("small")]
+        others[random.usize(..others.len())]
     }
 
     /// Neighbours in the order of their numbers, less than half of all and of the voters, to whom these
     /// belong.
-    fn minority(&self, random: &mut Random, with: &[usize], leader: usize) -> Vec<usize> {
+    fn minority(&self, random: &mut Rng, with: &[usize], leader: usize) -> Vec<usize> {
         let Setting { nodes, voters, .. } = self.setting;
         let mut others: Vec<usize> = (1..=nodes).filter(|it| *it != leader).collect();
-        let first = random.below(others.len() as u64);
+        let first = random.u64(..others.len() as u64);
         others.rotate_left(usize::try_from(first).expect("small"));
         let mut side = with.to_vec();
         for other in others {
@@ -169,27 +169,27 @@ impl Stage {
         side
     }
 
-    fn kill(&mut self, random: &mut Random, whom: &[usize]) {
+    fn kill(&mut self, random: &mut Rng, whom: &[usize]) {
         for &peer in whom {
             self.troupe.signal(&name(peer), Signal::KILL);
         }
         for &peer in whom {
             self.troupe.end_of(&name(peer));
         }
-        if random.below(2) == 0 {
+        if random.bool() {
             // The rest has to do without them; otherwise they are back before anybody else leads.
             self.worker(|it| !whom.contains(&it));
         }
     }
 
-    fn stop(&mut self, random: &mut Random, whom: usize) {
+    fn stop(&mut self, random: &mut Rng, whom: usize) {
         let Some(pid) = self.troupe.pid_of(&name(whom)) else { return };
         send(pid, Signal::STOP);
         self.hold(random);
         send(pid, Signal::CONT);
     }
 
-    fn part(&mut self, random: &mut Random, blow: Blow, leader: usize, other: usize) {
+    fn part(&mut self, random: &mut Rng, blow: Blow, leader: usize, other: usize) {
         let nodes = self.setting.nodes;
         let others = || (1..=nodes).filter(|it| *it != leader);
         match blow {
@@ -215,9 +215,9 @@ impl Stage {
     }
 
     /// Around a lease: some are back in time, others too late.
-    fn hold(&self, random: &mut Random) {
+    fn hold(&self, random: &mut Rng) {
         let lease = u64::try_from(self.setting.lease.as_millis()).expect("small");
-        std::thread::sleep(Duration::from_millis(random.between(lease / 3, lease * 5 / 2)));
+        std::thread::sleep(Duration::from_millis(random.u64(lease / 3..=lease * 5 / 2)));
     }
 
     /// What the judges say so far.

@@ -6,7 +6,7 @@ use crate::store::{Kind, output, text};
 use crate::troupe::{Troupe, is_alive};
 
 fn audit(troupe: &Troupe) {
-    let report = incumbent_sim::check::audit(&troupe.histories()).expect("readable histories");
+    let report = incumbent_audit::audit(&troupe.histories()).expect("readable histories");
     assert!(report.is_clean(), "{report}");
 }
 

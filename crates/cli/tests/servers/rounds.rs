@@ -37,7 +37,7 @@ fn line(line: &[(&str, &str)]) -> Vec<(String, String)> {
 }
 
 fn audit(troupe: &Troupe) {
-    let report = incumbent_sim::check::audit(&troupe.histories()).expect("readable histories");
+    let report = incumbent_audit::audit(&troupe.histories()).expect("readable histories");
     assert!(report.is_clean(), "{report}");
 }
 

@@ -7,7 +7,7 @@ use crate::store::{Kind, output, text, troupe_at};
 use crate::troupe::{Start, Troupe, is_alive};
 
 fn audit(troupe: &Troupe) {
-    let report = incumbent_sim::check::audit(&troupe.histories()).expect("readable histories");
+    let report = incumbent_audit::audit(&troupe.histories()).expect("readable histories");
     assert!(report.is_clean(), "{report}");
 }
 

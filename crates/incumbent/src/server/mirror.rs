@@ -6,6 +6,7 @@
 
 use std::time::Duration;
 
+use fastrand::Rng;
 use incumbent_protocol::controls::Controls;
 use incumbent_protocol::identity::{CandidateId, CandidateName, ElectionName, Incarnation};
 use incumbent_protocol::lease::order::{Order, Papers};
@@ -22,7 +23,6 @@ use incumbent_protocol::rounds::round::{Act, End, Evidence, Lead, Round, Shift, 
 use incumbent_protocol::rules::Timing;
 use incumbent_protocol::term::{Recorded, Term};
 use incumbent_protocol::time::{HeardAt, StoreTime, Time};
-use incumbent_sim::random::Random;
 use incumbent_testbed::{shared_mariadb, shared_postgres};
 
 use super::Store;
@@ -69,17 +69,21 @@ struct Case {
 }
 
 /// Draws cases in which most things fit and some do not.
-struct Dice(Random);
+struct Dice(Rng);
 
 impl Dice {
+    fn percent(&mut self, percent: u8) -> bool {
+        self.0.u8(..100) < percent
+    }
+
     fn rarely(&mut self) -> bool {
-        self.0.percent(15)
+        self.percent(15)
     }
 
     fn case(&mut self, number: u64) -> Case {
         let election = ElectionName::new(format!("case-{number}")).expect("a name");
-        let epoch = StoreTime::from_micros(1_000 + self.0.below(2));
-        let mine = MemberId::new(1 + self.0.below(6));
+        let epoch = StoreTime::from_micros(1_000 + self.0.u64(..2));
+        let mine = MemberId::new(1 + self.0.u64(..6));
         let rows = self.rows(mine);
         let mut plans = self.term(&election);
         let pace = self.pace();
@@ -88,7 +92,7 @@ impl Dice {
             Plan::Register { election, by, write, had: None }
         };
         if !self.rarely() {
-            let evicted = self.0.percent(50);
+            let evicted = self.percent(50);
             let max_id = MemberId::new(9);
             let vars = Vars { epoch, max_id, pacing: pacing(), pace, evicted };
             plans.push(register(Write::Vars(vars)));
@@ -100,7 +104,7 @@ impl Dice {
 
     /// A small roster, in which this candidate is where it believes to be, or elsewhere, or not.
     fn rows(&mut self, mine: MemberId) -> Vec<Descriptor> {
-        let at = match self.0.below(100) {
+        let at = match self.0.u64(..100) {
             0..10 => None,
             10..20 => Some(MemberId::new(8)),
             _ => Some(mine),
@@ -110,15 +114,15 @@ impl Dice {
             let id = MemberId::new(id);
             let candidate = if at == Some(id) {
                 me()
-            } else if self.0.percent(60) {
+            } else if self.percent(60) {
                 somebody(id.get())
             } else {
                 continue;
             };
             let labels = vec![("zone".to_owned(), "it's; -- \\' ü".to_owned())];
-            let profile = Profile { address: self.0.percent(50).then(|| "a:1".to_owned()), labels };
+            let profile = Profile { address: self.percent(50).then(|| "a:1".to_owned()), labels };
             let [joined, beaten_at] = [3, 7].map(StoreTime::from_micros);
-            let pulse = Pulse { id, candidate, counter: self.0.below(3) };
+            let pulse = Pulse { id, candidate, counter: self.0.u64(..3) };
             rows.push(Descriptor { pulse, profile, joined, beaten_at, died: false });
         }
         rows
@@ -126,7 +130,7 @@ impl Dice {
 
     /// Held by this candidate, by another, in another term, ending, released, or never held.
     fn term(&mut self, election: &ElectionName) -> Vec<Plan> {
-        let (holder, number) = match self.0.below(100) {
+        let (holder, number) = match self.0.u64(..100) {
             0..8 => return Vec::new(),
             8..16 => (somebody(7), 5),
             16..24 => (me(), 6),
@@ -150,14 +154,14 @@ impl Dice {
             controls: Controls::default(),
         };
         let mut plans = vec![Plan::Claim { election: election.clone(), claim: Box::new(claim) }];
-        match self.0.below(100) {
+        match self.0.u64(..100) {
             0..10 => {
-                let successor = self.0.percent(50).then(|| somebody(3).name);
+                let successor = self.percent(50).then(|| somebody(3).name);
                 plans.push(Plan::Release { election: election.clone(), now: since, successor });
             }
             10..20 => plans.push(ordered(election, Order::DEMOTE, &claimed)),
             20..40 => {
-                let order = match self.0.below(3) {
+                let order = match self.0.u64(..3) {
                     0 => Order::Pause,
                     1 => Order::Cordon { name: me().name },
                     _ => Order::Transfer { to: somebody(3).name, drain: micros(7) },
@@ -170,9 +174,9 @@ impl Dice {
     }
 
     fn pace(&mut self) -> Pace {
-        let round = micros(205_000 + 5_000 * self.0.below(4));
+        let round = micros(205_000 + 5_000 * self.0.u64(..4));
         let next = self.rarely().then_some(micros(200_000));
-        Pace { round, next, number: self.0.below(3) }
+        Pace { round, next, number: self.0.u64(..3) }
     }
 
     fn round(
@@ -184,9 +188,9 @@ impl Dice {
     ) -> Round {
         let epoch = if self.rarely() { StoreTime::from_micros(999) } else { epoch };
         let place = Place { epoch, id: mine };
-        let after = if self.0.percent(70) { MemberId::NONE } else { MemberId::new(3) };
-        let window = Window { after, most: u32::try_from(self.0.below(7)).expect("few") };
-        let act = if self.0.percent(25) {
+        let after = if self.percent(70) { MemberId::NONE } else { MemberId::new(3) };
+        let window = Window { after, most: u32::try_from(self.0.u64(..7)).expect("few") };
+        let act = if self.percent(25) {
             Act::Beat { place }
         } else {
             let holding = Holding { candidate: me(), term: term(5) };
@@ -201,11 +205,11 @@ impl Dice {
     fn suspects(&mut self, rows: &[Descriptor]) -> Vec<Evidence> {
         let mut evict = Vec::new();
         for Descriptor { pulse, .. } in rows {
-            if pulse.candidate == me() && !self.rarely() || self.0.percent(40) {
+            if pulse.candidate == me() && !self.rarely() || self.percent(40) {
                 continue;
             }
             let mut seen = pulse.clone();
-            match self.0.below(100) {
+            match self.0.u64(..100) {
                 0..15 => seen.counter += 1,
                 15..25 => seen.candidate = somebody(77),
                 _ => {}
@@ -222,13 +226,13 @@ impl Dice {
     fn shift(&mut self, pace: Pace) -> Option<Shift> {
         let from = if self.rarely() { pace.number + 1 } else { pace.number };
         let number = pace.number + 1;
-        let to = match self.0.below(4) {
+        let to = match self.0.u64(..4) {
             0 => return None,
             1 => Pace { round: pace.round, next: Some(micros(200_000)), number },
             _ => Pace { round: pace.round + micros(5_000), next: None, number },
         };
         let rules = pacing().rules_at(to.round);
-        Some(Shift { from, to, rules, answers: self.0.percent(50) })
+        Some(Shift { from, to, rules, answers: self.percent(50) })
     }
 }
 
@@ -329,12 +333,12 @@ async fn mirrors<D: Dialect>(url: &str, options: Options<D>) {
     let manner = Manner { contends: true, single_writer: false };
     let store = Store::<D>::open(hosts, me(), &timing, manner).await;
     let mut store = store.expect("the store opens");
-    let mut dice = Dice(Random::from_seed(20));
+    let mut dice = Dice(Rng::with_seed(20));
     let mut number = 0;
     while number < CASES {
         let mut cases = Vec::new();
         let mut before = Vec::new();
-        for _ in 0..=dice.0.below(TOGETHER) {
+        for _ in 0..=dice.0.u64(..TOGETHER) {
             let mut case = dice.case(number);
             let plans = std::mem::take(&mut case.plans);
             let written = store.write(&[&case.election], |_| Ok((plans, ()))).await;

@@ -11,8 +11,7 @@ use std::sync::Mutex;
 use std::time::Duration;
 
 use incumbent::{Backend, Config, Election, Error, Protocol, Schema};
-use incumbent_sim::check::audit;
-use incumbent_sim::history::HistoryError;
+use incumbent_audit::{HistoryError, audit};
 use incumbent_testbed::{Database, Proxy, free_port};
 use tempfile::TempDir;
 

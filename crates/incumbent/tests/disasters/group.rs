@@ -5,7 +5,7 @@
 use std::path::PathBuf;
 
 use incumbent::{Config, Doctor, Election, Leadership, Schema, Verdict};
-use incumbent_sim::check::audit;
+use incumbent_audit::audit;
 use incumbent_testbed::Group;
 use tempfile::TempDir;
 

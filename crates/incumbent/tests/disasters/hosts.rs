@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use incumbent::{Backend, Config, Doctor, Election, Schema, Verdict};
-use incumbent_sim::check::audit;
+use incumbent_audit::audit;
 use incumbent_testbed::{MariaDb, Postgres, Proxy, Standby, Way, free_port};
 
 use crate::server::Server;

@@ -9,10 +9,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use incumbent::{Backend, Config};
+use incumbent_audit::{Checker, History, IdsGrow, audit};
 use incumbent_protocol::history::Event;
 use incumbent_protocol::time::Time;
-use incumbent_sim::check::{Checker, IdsGrow, audit};
-use incumbent_sim::history::History;
 
 use crate::log::Fate;
 use crate::server::Server;

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use incumbent::{Backend, Config, Protocol, Schema};
-use incumbent_sim::check::audit;
+use incumbent_audit::audit;
 use incumbent_testbed::{Postgres, Proxy, Standby, Way};
 
 use crate::judge::Memory;

@@ -24,7 +24,7 @@ async fn undisturbed(url: &str) -> anyhow::Result<()> {
     assert_eq!(backend.statuses().await?.len(), 1);
     leadership.resign().await?;
     backend.close().await;
-    let report = incumbent_sim::check::audit(&[history])?;
+    let report = incumbent_audit::audit(&[history])?;
     assert!(report.is_clean(), "{report}");
     Ok(())
 }

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use incumbent::{Leadership, Reason};
-use incumbent_sim::check::{Report, audit};
+use incumbent_audit::{Report, audit};
 
 use crate::support::{BILLING, LONG, Place, config, contend, lead, soon, won};
 

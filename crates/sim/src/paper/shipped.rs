@@ -21,8 +21,8 @@ use incumbent_protocol::time::{AskedAt, HeardAt, Time};
 
 use super::timeline::{Outage, Schedule, candidate, election, name};
 use super::{DELTA, LIMIT, ROUND_TIME};
-use crate::history::History;
 use crate::model::store::Store;
+use incumbent_audit::History;
 
 /// What is late when something is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -14,8 +14,8 @@ use incumbent_protocol::term::{Recorded, Term};
 use incumbent_protocol::time::Time;
 
 use super::round::{Process, Registers, Rule, Told};
-use crate::history::History;
 use crate::random::Random;
+use incumbent_audit::History;
 
 /// When rounds are due.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

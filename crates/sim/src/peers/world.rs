@@ -21,7 +21,6 @@ use super::node::Node;
 use super::story::Story;
 use super::tally::Tally;
 use super::wire::{Letters, Link};
-use crate::check::{NoTermAgainstOrders, Violation};
 use crate::clock::{At, HostClock, SECOND};
 use crate::genre;
 use crate::network::{Network, TroubleId};
@@ -29,6 +28,7 @@ use crate::queue::Queue;
 use crate::random::Random;
 use crate::resource::Resource;
 use crate::scribe::{Keep, Scribe};
+use incumbent_audit::{NoTermAgainstOrders, Violation};
 
 mod drive;
 mod faults;

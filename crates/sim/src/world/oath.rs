@@ -10,8 +10,8 @@ use incumbent_protocol::rounds::register::Vars;
 use incumbent_protocol::term::Term;
 use incumbent_protocol::time::Time;
 
-use crate::check::{Report, Violation};
 use crate::clock::{At, Skew, WHOLE};
+use incumbent_audit::{Report, Violation};
 
 /// A leader counts as deposed only on the word of the store: an outcome that nobody can tell
 /// deposes nobody.

@@ -10,7 +10,6 @@ use incumbent_protocol::outcome::Outcome;
 use incumbent_protocol::time::Time;
 
 use super::World;
-use crate::check::Given;
 use crate::clock::Span;
 use crate::database::{Key, Owner};
 use crate::fault::Kind;
@@ -18,6 +17,7 @@ use crate::mail::{Body, Mail, MailId};
 use crate::plant::Plant;
 use crate::queue::Event;
 use crate::story::Engine;
+use incumbent_audit::Given;
 
 /// What a transaction came to.
 #[expect(clippy::large_enum_variant, reason = "answers are the common case and are moved once")]

@@ -17,9 +17,9 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use anyhow::Context as _;
+use fastrand::Rng;
 use incumbent::{Backend, Config, Protocol, Schema};
-use incumbent_sim::check::{Report, audit};
-use incumbent_sim::random::Random;
+use incumbent_audit::{Report, audit};
 use sqlx::Pool;
 
 use self::kind::Kind;
@@ -135,7 +135,7 @@ pub(crate) async fn run<K: Kind>(
         })
         .collect();
     let onlooker = Backend::open_existing(url, &Config::new().lease(plan.lease)).await?;
-    let random = Random::from_seed(getrandom::u64().context("no randomness")?);
+    let random = Rng::with_seed(getrandom::u64().context("no randomness")?);
     let troupe = Troupe::start(words, &roles)?;
     let mut trial = Trial { pool, troupe, onlooker, random, stops: 0, inside: 0, undisturbed: 0 };
     let began = Instant::now();
@@ -172,7 +172,7 @@ struct Trial<K: Kind> {
     pool: Pool<K>,
     troupe: Troupe,
     onlooker: Backend,
-    random: Random,
+    random: Rng,
     stops: u32,
     inside: u32,
     /// How many followers were stopped and evicted while the leader went on.
@@ -188,7 +188,7 @@ impl<K: Kind> Trial<K> {
     /// Stops whoever leads, lets another take over, and lets the old one go on.
     async fn stop_a_leader(&mut self) -> anyhow::Result<()> {
         let (leader, term) = self.working_leader().await?;
-        let inside = K::STOPS_INSIDE && self.random.percent(50);
+        let inside = K::STOPS_INSIDE && self.random.bool();
         // The leader may lose its leadership on its own account before the right moment comes.
         let mut patience = Patience::new("the right moment to stop a leader");
         loop {
@@ -300,7 +300,7 @@ impl<K: Kind> Trial<K> {
     /// Lets things go on for a random time.
     async fn pause(&mut self, most: Duration) {
         let most = u64::try_from(most.as_micros()).unwrap_or(u64::MAX).max(1);
-        tokio::time::sleep(Duration::from_micros(self.random.below(most))).await;
+        tokio::time::sleep(Duration::from_micros(self.random.u64(..most))).await;
     }
 }
 

@@ -214,7 +214,7 @@ mod tests {
     use super::super::forge::*;
     use super::super::{Conditions, Judge};
     use super::*;
-    use crate::history::History;
+    use crate::History;
     use incumbent_protocol::history::Line;
 
     fn issued(millis: u64, number: u64, to: u8) -> Line {

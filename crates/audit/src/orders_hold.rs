@@ -20,7 +20,12 @@ use incumbent_protocol::term::Term;
 use incumbent_protocol::time::{StoreTime, Time};
 
 use super::{Finding, Report};
-use crate::clock::{Skew, WHOLE};
+
+/// By how much a clock runs fast, in parts of 2^20; negative if slow.
+pub type Skew = i64;
+
+/// One whole, as a [`Skew`].
+pub const WHOLE: Skew = 1 << 20;
 
 /// Judges orders and reservations.
 #[derive(Debug, Default)]

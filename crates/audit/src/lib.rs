@@ -1,4 +1,8 @@
-//! The judges of a history: one property a file, the same ones for simulator, chaos and production.
+//! The judges of a history: one property per file, the same ones for simulator, chaos and production.
+//!
+//! A history is the record that a process, a simulated world or a test writes, one JSON object a
+//! line (`incumbent_protocol::history`). This crate reads such records back, merges those of several
+//! processes and judges them together.
 //!
 //! Assumes: lines of one clock come in the order of their stamps, as a [`History`] gives them.
 //! Promises: a judge looks at the history and at nothing else, keeps no more than it needs for what
@@ -10,8 +14,6 @@ use std::path::Path;
 use incumbent_protocol::history::Line;
 use incumbent_protocol::time::Time;
 
-use crate::history::{History, HistoryError};
-
 mod agreement;
 mod at_most_one_lease;
 mod by_transaction;
@@ -21,6 +23,7 @@ mod fence_order;
 #[cfg(test)]
 mod forge;
 mod grid;
+mod history;
 mod ids_grow;
 mod loss_told_once;
 mod no_idle_change;
@@ -37,12 +40,13 @@ pub use by_transaction::ByTransaction;
 pub use eventual_leader::EventualLeader;
 pub use fact::{Cast, Clock, Contest, Fact, Spot, Who};
 pub use fence_order::FenceOrder;
+pub use history::{History, HistoryError};
 pub use ids_grow::IdsGrow;
 pub use loss_told_once::LossToldOnce;
 pub use no_idle_change::NoIdleChange;
 pub use no_leader_without_token::NoLeaderWithoutToken;
 pub use no_term_against_orders::NoTermAgainstOrders;
-pub use orders_hold::{Given, OrdersHold};
+pub use orders_hold::{Given, OrdersHold, Skew, WHOLE};
 pub use report::{Finding, Report, Violation};
 pub use token_growth::TokenGrowth;
 pub use work_stops_in_time::WorkStopsInTime;
@@ -186,5 +190,5 @@ impl Judge {
 }
 
 #[cfg(test)]
-#[path = "check_test.rs"]
+#[path = "lib_test.rs"]
 mod tests;
