@@ -120,7 +120,6 @@ fn bound(bound: &Bound) -> String {
 fn given(promise: &Promise) -> (&'static str, String) {
     let condition = promise.condition.as_deref().unwrap_or_default();
     match promise.given {
-        Given::Yes => ("given", String::new()),
         Given::If => ("given if", format!(", if {}", condition.replace("; ", ", and if "))),
         Given::No => ("not given", format!(": {condition}")),
     }

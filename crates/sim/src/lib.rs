@@ -11,14 +11,13 @@
 //! | [`run`](mod@run) | many worlds, on many cores |
 //! | [`seed`], [`shrink`](mod@shrink) | stories worth keeping, and how they become short |
 //! | [`plant`], [`meta`], [`ledger`] | mistakes on purpose; the test of the tests; the page for a release |
-//! | [`clock`], [`network`], [`broker`], [`random`] | what worlds are made of |
+//! | [`clock`], [`network`], [`random`] | what worlds are made of |
 //! | [`scribe`], [`tally`] | what is written down and counted |
 //! | [`peers`] | worlds of ring and bully, ratified by a quorum |
 //! | [`model`] | small worlds, explored completely |
 //! | [`lab`] | ring and bully among a handful of nodes, to look at and to count |
 //! | [`paper`] | the mistake in a published algorithm, kept as a regression |
 
-pub mod broker;
 pub mod clock;
 mod database;
 pub mod fault;

@@ -80,12 +80,6 @@ impl Postgres {
         self.wait_until(paused, "replay is paused").await
     }
 
-    /// Ends [`pause_replay`](Self::pause_replay).
-    pub async fn resume_replay(&self) -> anyhow::Result<()> {
-        self.sql("SELECT pg_wal_replay_resume()").await?;
-        Ok(())
-    }
-
     /// Waits until a standby shows everything that `primary` has written so far.
     pub async fn catch_up_with(&self, primary: &Self) -> anyhow::Result<()> {
         let end = primary.sql("SELECT pg_current_wal_flush_lsn()").await?;

@@ -28,8 +28,6 @@ pub struct Promise {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Given {
-    /// Without a condition that anyone has to keep.
-    Yes,
     /// If something holds that cannot be seen from here.
     If,
     /// Not as things are.
