@@ -2,7 +2,8 @@
 //!
 //! Assumes: voters do not read it. Whoever proposes a change read the sheet before it.
 //! Promises: a sheet reads back as it was written, by this version and by later ones; one of a later
-//! version is refused, never guessed at. It stays small, because every beat writes all of it.
+//! version is refused, never guessed at. Orders that cannot be read stay as they were written until an
+//! order takes their place. It stays small, because every beat writes all of it.
 
 use std::time::Duration;
 
@@ -37,6 +38,8 @@ pub(super) struct Sheet {
     pub(super) terms: Vec<TermRecord>,
     /// Newest first.
     pub(super) orders: Vec<OrderRecord>,
+    /// What operators ordered, as it is written, if this program cannot read it.
+    pub(super) unread: Option<String>,
 }
 
 impl Sheet {
@@ -230,9 +233,11 @@ impl Body {
             actor: order.actor.clone(),
             reason: order.reason.clone(),
         };
+        // What a later version wrote goes back as it came, unless an order took its place.
+        let unread = sheet.unread.as_deref().filter(|it| controls(Some(it)) == sheet.page.controls);
         Body {
             record,
-            controls: controls_text(&sheet.page.controls),
+            controls: unread.map(str::to_owned).or_else(|| controls_text(&sheet.page.controls)),
             terms: sheet.terms.iter().map(term).collect(),
             orders: sheet.orders.iter().map(order).collect(),
         }
@@ -241,9 +246,10 @@ impl Body {
     fn sheet(self) -> Result<Sheet, Error> {
         let record = self.record.map(RecordBody::record).transpose()?;
         let controls = controls(self.controls.as_deref());
+        let unread = self.controls.filter(|_| controls.is_unreadable());
         let terms = self.terms.into_iter().map(TermBody::record).collect::<Result<_, _>>()?;
         let orders = self.orders.into_iter().map(OrderBody::record).collect::<Result<_, _>>()?;
-        Ok(Sheet { page: Page { record, controls }, terms, orders })
+        Ok(Sheet { page: Page { record, controls }, terms, orders, unread })
     }
 }
 
@@ -295,4 +301,58 @@ impl OrderBody {
 
 fn recorded(number: u64) -> Result<Term, Error> {
     Term::recorded(number).ok_or_else(|| odd("term"))
+}
+
+#[cfg(test)]
+mod tests {
+    use incumbent_protocol::identity::Incarnation;
+
+    use super::*;
+
+    /// As a later version might write it.
+    const LATER: &str = r#"{"version":1,"quota":{"most":3},"paused":null}"#;
+
+    fn written(controls: Option<&str>) -> Value {
+        let holder = CandidateId::new("ann".parse().expect("a name"), Incarnation::from_random(7));
+        let record = RecordBody {
+            state: State::Held,
+            holder,
+            term: 5,
+            beat: 1,
+            lease_us: 3_000_000,
+            margin_us: 300_000,
+            since: StoreTime::from_micros(1),
+            beaten_at: StoreTime::from_micros(2),
+            successor: None,
+        };
+        let controls = controls.map(str::to_owned);
+        let body = Body { record: Some(record), controls, terms: Vec::new(), orders: Vec::new() };
+        Value::Sheet(postcard::to_extend(&body, vec![VERSION]).expect("written"))
+    }
+
+    fn controls_in(value: &Value) -> Option<String> {
+        let Value::Sheet(bytes) = value else { panic!("no sheet: {value:?}") };
+        postcard::from_bytes::<Body>(&bytes[1..]).expect("a body").controls
+    }
+
+    #[test]
+    fn what_a_later_version_ordered_is_written_back_as_it_was() {
+        let sheet = Sheet::read(Some(&written(Some(LATER)))).expect("read");
+        assert!(sheet.page.controls.is_unreadable());
+        let record = sheet.page.record.clone().expect("held");
+        let holding = Holding { candidate: record.holder, term: record.term };
+        let renewed = sheet.renewed(&holding, StoreTime::from_micros(9)).expect("it stands");
+        let again = Sheet::read(Some(&renewed.write().expect("written"))).expect("read again");
+        let page = again.page.released(None);
+        let released = Sheet { page, ..again }.write().expect("written");
+        assert_eq!(controls_in(&released).as_deref(), Some(LATER));
+    }
+
+    #[test]
+    fn an_order_takes_the_place_of_what_cannot_be_read() {
+        let mut sheet = Sheet::read(Some(&written(Some(LATER)))).expect("read");
+        sheet.page.controls = controls(None);
+        assert_eq!(controls_in(&sheet.write().expect("written")), None);
+        assert_eq!(controls_in(&written(None)), None);
+    }
 }
