@@ -5,6 +5,8 @@
 //! Promises: a failing case is printed in its smallest form. `PROPTEST_CASES` and
 //! `PROPTEST_RNG_SEED` choose other runs.
 
+#[path = "ratify/batches.rs"]
+mod batches;
 #[path = "ratify/judge.rs"]
 mod judge;
 #[path = "ratify/lost_disk.rs"]

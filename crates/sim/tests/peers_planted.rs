@@ -389,9 +389,9 @@ fn put(amendment: &mut Amendment<u8, Paper>, voters: &mut Voters) -> bool {
                 let kept = voter.list(&electorate).keep(|_| Ok::<(), ()>(()));
                 Answer::Inventory(kept.expect("it is kept in memory"))
             }
-            Question::Ask(key, ask) => {
-                let kept = voter.handle(&electorate, vec![(key, ask)]).keep(|_| Ok::<(), ()>(()));
-                Answer::Reply(kept.expect("it is kept in memory").pop().expect("one answer"))
+            Question::Asks(asks) => {
+                let kept = voter.handle(&electorate, asks).keep(|_| Ok::<(), ()>(()));
+                Answer::Replies(kept.expect("it is kept in memory"))
             }
         };
         let _ = amendment.hear(*from, serial, answer);
@@ -571,7 +571,11 @@ fn an_electorate_is_used_at_once() {
             if amendment.electorate().number() > 0 {
                 break;
             }
-            if matches!(amendment.question(), Some((_, Question::Ask(_, Ask::Accept(..))))) {
+            let accepts = |asks: &[(u8, Ask<Paper>)]| matches!(asks, [(_, Ask::Accept(..))]);
+            if amendment
+                .question()
+                .is_some_and(|(_, it)| matches!(it, Question::Asks(asks) if accepts(&asks)))
+            {
                 return amendment.electorate().number();
             }
         }

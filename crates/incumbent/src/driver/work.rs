@@ -23,10 +23,6 @@ use crate::store::Store;
 use crate::store::arbiter::{Rolls, Snapshots};
 use crate::store::round::{Answer, Ask};
 
-/// How long a change of the voters may take: every election is written anew.
-#[cfg(feature = "peers")]
-const VOTERS_PATIENCE: Duration = Duration::from_secs(30);
-
 /// What came back from the store, together with the store.
 pub(super) struct Finished {
     pub(super) store: Store,
@@ -99,7 +95,7 @@ pub(super) async fn run_errand(mut store: Store, errand: Errand, limit: Duration
             match store.voters(ballot) {
                 // It may take long, and leases must not wait for it.
                 Ok(work) => drop(tokio::spawn(async move {
-                    let _ = done.send(within(VOTERS_PATIENCE, work).await);
+                    let _ = done.send(work.await);
                 })),
                 Err(error) => drop(done.send(Err(error))),
             }

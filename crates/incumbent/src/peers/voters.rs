@@ -5,6 +5,9 @@
 //! Promises: voters come and go one at a time ([`incumbent_protocol::ratify::amend`]).
 
 use std::collections::BTreeSet;
+use std::future::Future;
+use std::pin::pin;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use incumbent_protocol::identity::Incarnation;
@@ -24,6 +27,9 @@ const PATIENCE: Duration = Duration::from_millis(300);
 
 /// How long a node that is to vote may take to answer.
 const ANSWER: Duration = Duration::from_secs(3);
+
+/// After so long without a step a change of the voters is given up; the next one completes it.
+const STANDSTILL: Duration = Duration::from_secs(30);
 
 /// How long two who change the voters at once keep out of each other's way.
 const PAUSE: Duration = Duration::from_millis(20);
@@ -70,8 +76,35 @@ pub(crate) enum Ballot {
     Remove(String),
 }
 
-/// Looks who votes, or changes it.
-pub(super) async fn carry_out(mut registers: Registers, ballot: &Ballot) -> Result<Voters, Error> {
+/// Looks who votes, or changes it. It may take as long as it likes while it gets on: each election
+/// is written anew.
+pub(super) async fn carry_out(registers: Registers, ballot: &Ballot) -> Result<Voters, Error> {
+    let steps = AtomicU64::new(0);
+    while_it_gets_on(STANDSTILL, &steps, work(registers, ballot, &steps)).await
+}
+
+/// Waits for some work, unless no step of it is taken for so long.
+async fn while_it_gets_on<T>(
+    limit: Duration,
+    steps: &AtomicU64,
+    work: impl Future<Output = Result<T, Error>>,
+) -> Result<T, Error> {
+    let mut work = pin!(work);
+    loop {
+        let before = steps.load(Ordering::Relaxed);
+        match tokio::time::timeout(limit, &mut work).await {
+            Ok(done) => return done,
+            Err(_) if steps.load(Ordering::Relaxed) == before => return Err(Error::Timeout(limit)),
+            Err(_) => {}
+        }
+    }
+}
+
+async fn work(
+    mut registers: Registers,
+    ballot: &Ballot,
+    steps: &AtomicU64,
+) -> Result<Voters, Error> {
     // Whoever knows better who votes says so.
     registers.read(&[Key::Electorate]).await?;
     match ballot {
@@ -79,11 +112,11 @@ pub(super) async fn carry_out(mut registers: Registers, ballot: &Ballot) -> Resu
         Ballot::Add(who) => {
             let node = registers.node_of(who).await?;
             registers.can_vote(node, who).await?;
-            registers.amend(Change::Add(node)).await?;
+            registers.amend(Change::Add(node), steps).await?;
         }
         Ballot::Remove(who) => {
             let node = registers.node_of(who).await?;
-            registers.amend(Change::Remove(node)).await?;
+            registers.amend(Change::Remove(node), steps).await?;
         }
     }
     let electorate = registers.charter().await?;
@@ -156,11 +189,13 @@ impl Registers {
         }
     }
 
-    /// Carries out a change of the voters, and whatever was left half done before it.
-    pub(super) async fn amend(&mut self, change: Change) -> Result<Electorate, Error> {
+    /// Carries out a change of the voters, and whatever was left half done before it. Counts the steps
+    /// that got it on.
+    async fn amend(&mut self, change: Change, steps: &AtomicU64) -> Result<Electorate, Error> {
         self.found().await?;
         let me = drawn()?;
         let mut amendment = Amendment::new(me, Key::Electorate, self.electorate().clone(), change);
+        let mut furthest = amendment.progress();
         loop {
             let Some((serial, question)) = amendment.question() else {
                 return Err(Error::Store("the change of the voters came to no end".to_owned()));
@@ -172,6 +207,10 @@ impl Registers {
                     Ok((from, message)) => hear(&mut amendment, from, serial, message),
                     Err(_) => amendment.go_on(),
                 };
+            }
+            if amendment.progress() > furthest {
+                furthest = amendment.progress();
+                steps.fetch_add(1, Ordering::Relaxed);
             }
             match step {
                 Move::Wait | Move::Ask => {}
@@ -222,7 +261,7 @@ impl Registers {
         let electorate = amendment.electorate().clone();
         self.node().question(amendment.whom(), PATIENCE / 4, |id| match question {
             Question::List => Message::Inventory { id, electorate },
-            Question::Ask(key, ask) => Message::Ask { id, electorate, asks: vec![(key, ask)] },
+            Question::Asks(asks) => Message::Ask { id, electorate, asks },
         })
     }
 }
@@ -237,10 +276,7 @@ fn hear(
         Message::Registers { inventory, .. } => {
             amendment.hear(from, serial, Answer::Inventory(inventory))
         }
-        Message::Answer { mut replies, .. } => match replies.pop() {
-            Some(reply) => amendment.hear(from, serial, Answer::Reply(reply)),
-            None => Move::Wait,
-        },
+        Message::Answer { replies, .. } => amendment.hear(from, serial, Answer::Replies(replies)),
         _ => Move::Wait,
     }
 }
@@ -250,4 +286,24 @@ pub(super) fn drawn() -> Result<Incarnation, Error> {
     getrandom::fill(&mut bits)
         .map_err(|error| Error::Store(format!("the system gives no random numbers: {error}")))?;
     Ok(Incarnation::from_random(u128::from_le_bytes(bits)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn work_that_gets_on_may_take_long_and_work_that_stands_still_may_not() {
+        let steps = AtomicU64::new(0);
+        let work = async {
+            for _ in 0..100 {
+                tokio::time::sleep(STANDSTILL / 2).await;
+                steps.fetch_add(1, Ordering::Relaxed);
+            }
+            Ok(())
+        };
+        while_it_gets_on(STANDSTILL, &steps, work).await.expect("it gets on");
+        let idle = while_it_gets_on::<()>(STANDSTILL, &steps, std::future::pending()).await;
+        assert!(matches!(idle, Err(Error::Timeout(_))), "{idle:?}");
+    }
 }

@@ -31,7 +31,8 @@
 //!    accepts that value under the new ballot. By 1 again, everybody under `E(n+2)` meets that
 //!    ballot: a lower one is overruled, a higher one goes on from the value. Where nothing was
 //!    accepted there is nothing to rewrite; that a majority heeds the new ballot is enough to keep
-//!    every attempt that was begun under `E(n)` from being chosen or taken for newer.
+//!    every attempt that was begun under `E(n)` from being chosen or taken for newer. Of each register
+//!    that holds by itself, so that many of them may travel in one message and share a ballot.
 //! 4. *The register of electorates is one of them.* It is rewritten last, by the proposal that
 //!    settles. Whoever finds an electorate in it that may not be chosen yet chooses it first, under
 //!    the electorate that it asked.
@@ -44,6 +45,7 @@
 //! A voter that was away during all of that knows old ballots only, all of them below those that
 //! registers were rewritten with: it does no harm when it is added again.
 
+use core::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::electorate::{Electorate, Lineage, Unchanged};
@@ -53,10 +55,16 @@ use crate::identity::Incarnation;
 use crate::node::NodeId;
 use crate::planted::{self, Bug};
 
+mod batch;
 mod decide;
 mod words;
 
-pub use words::{Answer, Change, Charter, Move, Question};
+use batch::{Batch, Pass};
+
+pub use words::{Answer, Change, Charter, Move, Progress, Question};
+
+/// How many registers are rewritten together: their values must fit into one message.
+pub const TOGETHER: usize = 100;
 
 /// One change, from its beginning to its end.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -83,8 +91,8 @@ enum Stage<K: Ord, V> {
     Sounding { next: Electorate, heard: BTreeSet<NodeId> },
     /// Make the electorate known, and collect registers.
     Listing { heard: BTreeSet<NodeId>, keys: BTreeSet<K> },
-    /// Rewrite the first of these registers.
-    Rewriting { proposal: Proposal<V>, left: BTreeSet<K> },
+    /// Rewrite these registers, the first of them now.
+    Rewriting { batch: Batch<K, V>, left: BTreeSet<K> },
     /// Everything is rewritten but the register of electorates.
     Settling { proposal: Proposal<V> },
     /// The end.
@@ -129,11 +137,9 @@ impl<K: Ord + Clone, V: Charter> Amendment<K, V> {
         let question = match &self.stage {
             Stage::Sounding { .. } | Stage::Listing { .. } => Question::List,
             Stage::Choosing { proposal, .. } | Stage::Settling { proposal } => {
-                Question::Ask(self.key.clone(), proposal.ask()?)
+                Question::Asks(vec![(self.key.clone(), proposal.ask()?)])
             }
-            Stage::Rewriting { proposal, left } => {
-                Question::Ask(left.first()?.clone(), proposal.ask()?)
-            }
+            Stage::Rewriting { batch, .. } => Question::Asks(batch.asks()),
             Stage::Over => return None,
         };
         Some((self.serial, question))
@@ -144,6 +150,19 @@ impl<K: Ord + Clone, V: Charter> Amendment<K, V> {
         self.proposed.is_some()
     }
 
+    /// How far it is. It gets further only by what stays so, never by an attempt that is overruled.
+    pub fn progress(&self) -> Progress {
+        let (stage, left) = match &self.stage {
+            Stage::Choosing { .. } => (0, 0),
+            Stage::Sounding { .. } => (1, 0),
+            Stage::Listing { .. } => (2, 0),
+            Stage::Rewriting { left, .. } => (3, left.len()),
+            Stage::Settling { .. } => (4, 0),
+            Stage::Over => (5, 0),
+        };
+        Progress { electorate: self.electorate.number(), stage, left: Reverse(left) }
+    }
+
     /// Takes an answer to the question of this serial number.
     pub fn hear(&mut self, from: NodeId, serial: u64, answer: Answer<K, V>) -> Move {
         if serial != self.serial {
@@ -151,13 +170,18 @@ impl<K: Ord + Clone, V: Charter> Amendment<K, V> {
         }
         match answer {
             Answer::Inventory(inventory) => self.hear_inventory(from, inventory),
-            Answer::Reply(reply) => self.hear_reply(from, reply),
+            Answer::Replies(replies) => self.hear_replies(from, replies),
         }
     }
 
     /// Nobody is expected to answer any more: goes on with fewer answers than wished for, if they
     /// are enough; else the same is to be asked again.
     pub fn go_on(&mut self) -> Move {
+        if let Stage::Rewriting { batch, .. } = &mut self.stage {
+            // Whoever overruled it does so again: only a higher ballot helps.
+            let pass = batch.give_up();
+            return if pass == Pass::Wait { Move::Contended } else { self.passed(pass) };
+        }
         match &self.stage {
             Stage::Sounding { next, heard } if next.is_majority(heard) => self.sounded(),
             Stage::Over => Move::Wait,
@@ -205,13 +229,35 @@ impl<K: Ord + Clone, V: Charter> Amendment<K, V> {
     /// Rewrites what is left, and settles once nothing is.
     fn rewrite(&mut self, left: BTreeSet<K>, how: Move) -> Move {
         let proposal = self.proposer.attempt(&self.electorate);
-        let last = planted::is(Bug::LastRegisterLeft) && left.len() == 1;
-        self.enter(if left.is_empty() || last || planted::is(Bug::SettledTooSoon) {
+        let spared = usize::from(planted::is(Bug::LastRegisterLeft));
+        let most = left.len().saturating_sub(spared).min(TOGETHER);
+        self.enter(if most == 0 || planted::is(Bug::SettledTooSoon) {
             Stage::Settling { proposal }
         } else {
-            Stage::Rewriting { proposal, left }
+            Stage::Rewriting { batch: Batch::new(left.iter().take(most), &proposal), left }
         });
         how
+    }
+
+    /// Goes on with what a batch came to.
+    fn passed(&mut self, pass: Pass<K>) -> Move {
+        let Stage::Rewriting { left, .. } = &mut self.stage else { return Move::Wait };
+        let (done, overruled, asks) = match pass {
+            Pass::Wait => return Move::Wait,
+            Pass::Outdated(other) => return self.meet(other),
+            Pass::On { done, overruled, asks } => (done, overruled, asks),
+        };
+        left.retain(|key| !done.contains(key));
+        if let Some(higher) = overruled {
+            self.proposer.heard_of(higher);
+        }
+        if asks {
+            self.serial += 1;
+            return Move::Ask;
+        }
+        let left = core::mem::take(left);
+        let how = if overruled.is_some() { Move::Contended } else { Move::Ask };
+        self.rewrite(left, how)
     }
 
     /// The electorate is settled: that is the end, unless it was somebody else's change.
@@ -278,16 +324,19 @@ impl<K: Ord + Clone, V: Charter> Amendment<K, V> {
         }
     }
 
-    fn hear_reply(&mut self, from: NodeId, reply: Reply<V>) -> Move {
-        let (Stage::Choosing { proposal, .. }
-        | Stage::Rewriting { proposal, .. }
-        | Stage::Settling { proposal }) = &mut self.stage
-        else {
-            return Move::Wait;
+    fn hear_replies(&mut self, from: NodeId, replies: Vec<Reply<V>>) -> Move {
+        let proposal = match &mut self.stage {
+            Stage::Choosing { proposal, .. } | Stage::Settling { proposal } => proposal,
+            Stage::Rewriting { batch, .. } => {
+                let pass = batch.hear(from, replies);
+                return self.passed(pass);
+            }
+            _ => return Move::Wait,
         };
+        let Some(reply) = replies.into_iter().next() else { return Move::Wait };
         match proposal.hear(from, reply) {
             Step::Wait => Move::Wait,
-            Step::Decide(value) => self.decide(value),
+            Step::Decide(value) => self.decide(value.as_ref()),
             Step::Chosen => self.chosen(),
             Step::Overruled(higher) => self.overruled(higher),
             Step::Outdated(other) => self.meet(other),
@@ -296,12 +345,8 @@ impl<K: Ord + Clone, V: Charter> Amendment<K, V> {
 
     fn overruled(&mut self, higher: super::Ballot) -> Move {
         self.proposer.heard_of(higher);
-        match &mut self.stage {
+        match &self.stage {
             Stage::Choosing { .. } => self.choose(Move::Contended),
-            Stage::Rewriting { left, .. } => {
-                let left = core::mem::take(left);
-                self.rewrite(left, Move::Contended)
-            }
             _ => self.rewrite(BTreeSet::new(), Move::Contended),
         }
     }

@@ -83,6 +83,11 @@ impl<V: Clone> Proposal<V> {
         matches!(self.phase, Phase::Accepting { .. } | Phase::Over)
     }
 
+    /// The highest ballot that any voter heeds instead, as far as they said so.
+    pub fn overruled(&self) -> Option<Ballot> {
+        self.refused.values().flatten().max().copied()
+    }
+
     /// Proposes what was decided. Does nothing unless it was asked to decide.
     pub fn propose(&mut self, value: V) {
         if matches!(self.phase, Phase::Deciding) {
@@ -144,8 +149,7 @@ impl<V: Clone> Proposal<V> {
         if self.electorate.is_majority(left) {
             return Step::Wait;
         }
-        let highest = self.refused.values().flatten().max().copied();
-        Step::Overruled(highest.unwrap_or(self.ballot))
+        Step::Overruled(self.overruled().unwrap_or(self.ballot))
     }
 }
 

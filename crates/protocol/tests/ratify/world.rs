@@ -285,7 +285,7 @@ impl World {
         let Some(attempt) = self.writers[at].attempts.get(&serial) else { return };
         let (key, under) = (attempt.key, attempt.proposal.electorate().clone());
         if let Some(ask) = attempt.proposal.ask() {
-            self.send(Who::Writer(at), serial, &under, &Question::Ask(key, ask));
+            self.send(Who::Writer(at), serial, &under, &Question::Asks(vec![(key, ask)]));
         }
     }
 
@@ -294,22 +294,24 @@ impl World {
         let under = self.writers[at].electorate.clone();
         let read = Read { reading: Reading::new(under.clone()), least: self.judge.newest(key) };
         self.writers[at].reads.insert(serial, read);
-        self.send(Who::Writer(at), serial, &under, &Question::Ask(key, Ask::Show));
+        self.send(Who::Writer(at), serial, &under, &Question::Asks(vec![(key, Ask::Show)]));
     }
 
     fn relay(&mut self, at: usize, key: Key, away: NodeId) {
         let under = self.writers[at].electorate.clone();
         let mut reading = Reading::new(under.clone());
         for &node in under.voters().iter().filter(|node| **node != away) {
-            let shown = self.handle(node, &under, Question::Ask(key, Ask::Show), true);
-            if let Some(Answer::Reply(reply)) = shown {
+            let shown = self.handle(node, &under, Question::Asks(vec![(key, Ask::Show)]), true);
+            if let Some(Answer::Replies(mut replies)) = shown
+                && let Some(reply) = replies.pop()
+            {
                 reading.hear(node, reply);
             }
         }
         if let Some((_, ask)) = reading.relay() {
             self.seen[3] += 1;
             let serial = self.draw();
-            self.send(Who::Writer(at), serial, &under, &Question::Ask(key, ask));
+            self.send(Who::Writer(at), serial, &under, &Question::Asks(vec![(key, ask)]));
         }
     }
 
@@ -353,8 +355,11 @@ impl World {
         under: &Electorate,
         what: Question<Key, Value>,
     ) {
-        if let Question::Ask(key, Ask::Accept(ballot, value)) = &what {
-            self.judge.proposes(*key, *ballot, value, under);
+        let asks = if let Question::Asks(asks) = &what { asks.as_slice() } else { &[] };
+        for (key, ask) in asks {
+            if let Ask::Accept(ballot, value) = ask {
+                self.judge.proposes(*key, *ballot, value, under);
+            }
         }
         self.letters.push(Letter::Question { from, to, serial, under: under.clone(), what });
     }
@@ -400,9 +405,8 @@ impl World {
         };
         let answer = match what {
             Question::List => voter.list(under).keep(&mut keep).ok().map(Answer::Inventory),
-            Question::Ask(key, ask) => {
-                let replies = voter.handle(under, vec![(key, ask)]).keep(&mut keep).ok();
-                replies.and_then(|mut replies| replies.pop()).map(Answer::Reply)
+            Question::Asks(asks) => {
+                voter.handle(under, asks).keep(&mut keep).ok().map(Answer::Replies)
             }
         };
         disk.extend(kept.iter().cloned());
@@ -417,7 +421,8 @@ impl World {
     }
 
     fn hear(&mut self, at: usize, from: NodeId, serial: u64, what: Answer<Key, Value>) {
-        let Answer::Reply(reply) = what else { return };
+        let Answer::Replies(mut replies) = what else { return };
+        let Some(reply) = replies.pop() else { return };
         let writer = &mut self.writers[at];
         if let Some(read) = writer.reads.get_mut(&serial) {
             match read.reading.hear(from, reply) {

@@ -12,25 +12,14 @@ impl<K: Ord + Clone, V: Charter> Amendment<K, V> {
     /// Proposes in the present stage.
     fn propose(&mut self, value: V) -> Move {
         self.serial += 1;
-        if let Stage::Choosing { proposal, .. }
-        | Stage::Rewriting { proposal, .. }
-        | Stage::Settling { proposal } = &mut self.stage
-        {
+        if let Stage::Choosing { proposal, .. } | Stage::Settling { proposal } = &mut self.stage {
             proposal.propose(value);
         }
         Move::Ask
     }
 
-    pub(super) fn decide(&mut self, value: Option<V>) -> Move {
-        if let Stage::Rewriting { left, .. } = &mut self.stage {
-            let Some(value) = value else {
-                left.pop_first();
-                let left = core::mem::take(left);
-                return self.rewrite(left, Move::Ask);
-            };
-            return self.propose(value);
-        }
-        let present = value.as_ref().and_then(V::electorate).unwrap_or(&self.electorate).clone();
+    pub(super) fn decide(&mut self, value: Option<&V>) -> Move {
+        let present = value.and_then(V::electorate).unwrap_or(&self.electorate).clone();
         let (number, known) = (present.number(), self.electorate.number());
         if number < known || (number == known && !present.is_same(&self.electorate)) {
             return self.end(Move::Refused(Unchanged::Unlike));
@@ -93,15 +82,10 @@ impl<K: Ord + Clone, V: Charter> Amendment<K, V> {
     }
 
     pub(super) fn chosen(&mut self) -> Move {
-        match &mut self.stage {
+        match &self.stage {
             Stage::Choosing { next: Some(next), .. } => {
                 self.electorate = next.clone();
                 self.list()
-            }
-            Stage::Rewriting { left, .. } => {
-                left.pop_first();
-                let left = core::mem::take(left);
-                self.rewrite(left, Move::Ask)
             }
             Stage::Settling { .. } => self.complete(),
             _ => Move::Wait,

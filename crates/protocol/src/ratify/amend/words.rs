@@ -1,5 +1,7 @@
 //! What is said between a change of the voters, whoever carries its messages, and the voters.
 
+use core::cmp::Reverse;
+
 use crate::node::NodeId;
 use crate::ratify::electorate::{Electorate, Unchanged};
 use crate::ratify::voter::{Ask, Inventory, Reply};
@@ -32,8 +34,8 @@ pub enum Change {
 pub enum Question<K, V> {
     /// Which registers do you know of? ([`Voter::list`](crate::ratify::Voter::list))
     List,
-    /// A question about one register. ([`Voter::handle`](crate::ratify::Voter::handle))
-    Ask(K, Ask<V>),
+    /// Questions about registers. ([`Voter::handle`](crate::ratify::Voter::handle))
+    Asks(Vec<(K, Ask<V>)>),
 }
 
 /// What a voter said.
@@ -41,8 +43,17 @@ pub enum Question<K, V> {
 pub enum Answer<K, V> {
     /// To [`Question::List`].
     Inventory(Inventory<K>),
-    /// To [`Question::Ask`].
-    Reply(Reply<V>),
+    /// To [`Question::Asks`], in their order.
+    Replies(Vec<Reply<V>>),
+}
+
+/// How far a change is: more means further.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Progress {
+    pub(super) electorate: u64,
+    pub(super) stage: u8,
+    /// How many registers are to be rewritten still.
+    pub(super) left: Reverse<usize>,
 }
 
 /// What an answer led to.

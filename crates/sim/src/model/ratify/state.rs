@@ -138,8 +138,11 @@ impl State {
     /// Sends a question. What is sent again is the same letter.
     pub(super) fn ask(&mut self, asked: Asked) {
         use incumbent_protocol::ratify::Ask;
-        if let Question::Ask(key, Ask::Accept(ballot, value)) = &asked.question {
-            self.chain.propose(*key, *ballot, value, &asked.under);
+        let asks = if let Question::Asks(asks) = &asked.question { asks.as_slice() } else { &[] };
+        for (key, ask) in asks {
+            if let Ask::Accept(ballot, value) = ask {
+                self.chain.propose(*key, *ballot, value, &asked.under);
+            }
         }
         self.chain.uses(&asked.under);
         let key = |it: &Asked| (it.who, it.serial);

@@ -136,10 +136,7 @@ impl State {
         };
         let answer = match question {
             Question::List => voter.list(&under).keep(keep).ok().map(Answer::Inventory),
-            Question::Ask(key, ask) => {
-                let replies = voter.handle(&under, vec![(key, ask)]).keep(keep).ok();
-                replies.and_then(|mut it| it.pop()).map(Answer::Reply)
-            }
+            Question::Asks(asks) => voter.handle(&under, asks).keep(keep).ok().map(Answer::Replies),
         };
         if !entries.is_empty() {
             *kept = with_entries(from, kept, &entries);
@@ -162,8 +159,10 @@ impl State {
         setup: &Setup,
     ) {
         match (who, answer) {
-            (Who::Writer(at), Answer::Reply(reply)) => {
-                self.hear_reply(at, serial, from, reply, setup);
+            (Who::Writer(at), Answer::Replies(replies)) => {
+                for reply in replies {
+                    self.hear_reply(at, serial, from, reply, setup);
+                }
             }
             (Who::Writer(_), Answer::Inventory(_)) => {}
             (Who::Amender(at), answer) => self.hear_answer(at, serial, from, answer),

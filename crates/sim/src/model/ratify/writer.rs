@@ -62,8 +62,8 @@ impl State {
         let writer = &mut self.writers[usize::from(at)];
         writer.serial += 1;
         let (serial, under) = (writer.serial, writer.electorate.clone());
-        let (question, to) =
-            (Question::Ask(REGISTER, Ask::Accept(ballot, value)), under.voters().clone());
+        let question = Question::Asks(vec![(REGISTER, Ask::Accept(ballot, value))]);
+        let to = under.voters().clone();
         self.ask(Asked { who: Who::Writer(at), serial, to, under, question });
         Some(())
     }
@@ -73,7 +73,7 @@ impl State {
         let ask = attempt.proposal.ask();
         self.writers[usize::from(at)].attempts.insert(serial, attempt);
         if let Some(ask) = ask {
-            let question = Question::Ask(REGISTER, ask);
+            let question = Question::Asks(vec![(REGISTER, ask)]);
             let to = under.voters().clone();
             self.ask(Asked { who: Who::Writer(at), serial, to, under, question });
         }

@@ -82,7 +82,7 @@ impl Clerk {
                 }
             },
             Stage::Amending { amendment, serial } => {
-                let step = amendment.hear(from, *serial, Answer::Reply(reply));
+                let step = amendment.hear(from, *serial, Answer::Replies(vec![reply]));
                 self.amended(now, step);
             }
             Stage::Founding { .. } | Stage::Aside { .. } => {}
@@ -190,9 +190,14 @@ impl Clerk {
         let electorate = Rc::new(amendment.electorate().clone());
         let whom = amendment.whom();
         self.enter(Stage::Amending { amendment, serial });
-        self.question(now, whom, |id| match asked {
-            Asked::List => Message::Inventory { id, electorate },
-            Asked::Ask(key, ask) => Message::Ask { id, electorate, key, ask },
+        let ask = match asked {
+            Asked::List => None,
+            // One: only one election is held.
+            Asked::Asks(mut asks) => asks.pop(),
+        };
+        self.question(now, whom, |id| match ask {
+            None => Message::Inventory { id, electorate },
+            Some((key, ask)) => Message::Ask { id, electorate, key, ask },
         });
     }
 
