@@ -66,7 +66,8 @@ pub(crate) struct Limits {
     pub(crate) queue: usize,
     /// Events that wait to be taken; when there are more, sockets are not read.
     pub(crate) events: usize,
-    /// Connections from others that have not proven to know the secret; one more ends the oldest.
+    /// Connections from others that have not proven to know the secret; one more ends the oldest of
+    /// the address that has most.
     pub(crate) strangers: usize,
     /// Connections from others that have.
     pub(crate) guests: usize,

@@ -1,8 +1,8 @@
 //! Lets others in.
 //!
 //! Assumes: anybody may knock, as often as they like.
-//! Promises: strangers have a bounded number of tasks and little time; whoever takes longest is
-//! sent away first, so that those who only hold connections open do not keep nodes out.
+//! Promises: strangers have a bounded number of tasks and little time. Of the address that has most of
+//! them the oldest is sent away first, so that a host that opens connections does not keep others out.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -24,7 +24,8 @@ pub(super) async fn keep_open<M: Words>(shared: Arc<Shared<M>>, listener: TcpLis
         match listener.accept().await {
             Ok((stream, from)) => {
                 let number = shared.table().number();
-                shared.receive(serve(Arc::clone(&shared), stream, from, number), number);
+                let serve = serve(Arc::clone(&shared), stream, from, number);
+                shared.receive(serve, number, from.ip());
             }
             Err(error) => {
                 shared.complaints.about("the door", &LinkError::Door(error));

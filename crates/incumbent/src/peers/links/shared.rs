@@ -4,8 +4,9 @@
 //! Promises: events about a node are queued in the order in which its lines come and go, because
 //! room for them is reserved before the table is locked and filled before it is unlocked.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::future::Future;
+use std::net::IpAddr;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
@@ -43,12 +44,20 @@ pub(super) struct Shared<M> {
     failed: AtomicU64,
     dropped: AtomicU64,
     table: Mutex<Table>,
-    strangers: Mutex<VecDeque<(u64, AbortHandle)>>,
+    /// Oldest first.
+    strangers: Mutex<VecDeque<Stranger>>,
     /// The tasks that serve no link, and would never end.
     services: Mutex<Vec<AbortHandle>>,
     /// None once everything has ended.
     tasks: Mutex<Option<JoinSet<()>>>,
     runtime: Handle,
+}
+
+/// A connection that has proven nothing yet.
+struct Stranger {
+    number: u64,
+    origin: IpAddr,
+    task: AbortHandle,
 }
 
 impl<M> Shared<M> {
@@ -160,27 +169,30 @@ impl<M: Words> Shared<M> {
         lock(&self.services).extend(service);
     }
 
-    /// Runs a task for a stranger; ends the one that took longest if there are too many.
+    /// Runs a task for a stranger. If there are too many, the oldest of the network ends that has
+    /// most of them: many connections of one host keep out no other.
     pub(super) fn receive(
         self: &Arc<Self>,
         serve: impl Future<Output = ()> + Send + 'static,
         number: u64,
+        from: IpAddr,
     ) {
         let mut strangers = lock(&self.strangers);
         if strangers.len() >= self.limits.strangers.max(1)
-            && let Some((_, oldest)) = strangers.pop_front()
+            && let Some(spared) = one_of_the_most(strangers.iter().map(|it| it.origin))
+            && let Some(oldest) = strangers.remove(spared)
         {
             self.refuse("", &LinkError::Crowded);
-            oldest.abort();
+            oldest.task.abort();
         }
         if let Some(task) = self.spawn(serve) {
-            strangers.push_back((number, task));
+            strangers.push_back(Stranger { number, origin: network(from), task });
         }
     }
 
     /// That one is no stranger any more, or is gone.
     pub(super) fn dismiss(&self, number: u64) {
-        lock(&self.strangers).retain(|&(other, _)| other != number);
+        lock(&self.strangers).retain(|other| other.number != number);
     }
 
     pub(super) fn send(&self, to: NodeId, message: &M) -> bool {
@@ -270,6 +282,27 @@ impl<M: Words> Shared<M> {
         let table = self.table();
         if table.peers.get(&node).is_none_or(|peer| peer.lines.is_empty()) {
             room.send(Event::Down { node, refused: true });
+        }
+    }
+}
+
+/// The place of the first that comes from where most come from.
+fn one_of_the_most(origins: impl Iterator<Item = IpAddr> + Clone) -> Option<usize> {
+    let mut counts = BTreeMap::<IpAddr, usize>::new();
+    for origin in origins.clone() {
+        *counts.entry(origin).or_default() += 1;
+    }
+    let most = counts.values().max()?;
+    origins.into_iter().position(|origin| counts.get(&origin) == Some(most))
+}
+
+/// Where an address belongs to: one host has a whole network of those of version 6.
+fn network(address: IpAddr) -> IpAddr {
+    match address.to_canonical() {
+        IpAddr::V4(address) => address.into(),
+        IpAddr::V6(address) => {
+            let [a, b, c, d, ..] = address.segments();
+            std::net::Ipv6Addr::new(a, b, c, d, 0, 0, 0, 0).into()
         }
     }
 }

@@ -172,3 +172,31 @@ async fn guests_beyond_the_limit_are_turned_away_and_one_node_has_few_lines() {
     until(|| node.links.counts().tasks == 2 + 5).await;
     assert!(node.links.counts().lines <= 5);
 }
+
+/// A connection from another address of this host.
+async fn connect_from(from: &str, to: &str) -> TcpStream {
+    let socket = tokio::net::TcpSocket::new_v4().expect("a socket");
+    socket.bind(format!("{from}:0").parse().expect("an address")).expect("an address of this host");
+    socket.connect(to.parse().expect("an address")).await.expect("a connection")
+}
+
+#[tokio::test]
+async fn many_connections_of_one_address_do_not_end_the_handshake_of_another() {
+    let node = Node::start(1).await;
+    // It is slow: it has said nothing yet.
+    let mut slow = connect_from("127.0.0.2", &node.address).await;
+    until(|| node.links.counts().strangers == 1).await;
+    let mut flood = Vec::new();
+    for _ in 0..200 {
+        flood.push(connect_from("127.0.0.1", &node.address).await);
+    }
+    until(|| node.links.counts().failed >= 200 - 63).await;
+    assert_eq!(node.links.counts().strangers, 64);
+    let silent = timeout(Duration::from_millis(50), slow.read_u8()).await;
+    assert!(silent.is_err(), "it was sent away: {silent:?}");
+    // It goes on where it was.
+    let (from, to) = slow.into_split();
+    let secret = Secret::from_text(SECRET).expect("long enough");
+    let begun = channel::begin(from, to, channel::Side::Caller, &secret).await;
+    begun.map(drop).expect("heard out");
+}
