@@ -22,7 +22,7 @@ use incumbent_protocol::node::NodeId;
 use incumbent_protocol::protocol::Protocol;
 use incumbent_protocol::ratify::Electorate;
 use incumbent_protocol::time::Time;
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, oneshot};
 
 use super::address::Seat;
 use super::booth::Booth;
@@ -43,6 +43,9 @@ use roll::Roll;
 
 /// How often it is said again in which elections this process contends.
 const ANNOUNCE: Duration = Duration::from_secs(5);
+
+/// How many words of its handles it hears before it looks what is to be done.
+const TOGETHER: usize = 256;
 
 /// Everything that the task of a node has.
 pub(super) struct Task {
@@ -75,8 +78,14 @@ pub(super) struct State {
     pending: BTreeMap<u64, Pending>,
     roll: Roll,
     watched: BTreeSet<NodeId>,
-    announce_at: Time,
+    /// Whether it is to be said anew in which elections this process contends.
+    news: bool,
+    /// When that was last said, and of how many.
+    announced: Option<(Time, usize)>,
     lookout: Lookout,
+    /// How often a group was told who takes part in it.
+    #[cfg(test)]
+    recounted: usize,
     /// Listening nodes that are in nobody's list, and since when they are gone.
     strangers: BTreeMap<String, Option<Time>>,
 }
@@ -92,8 +101,11 @@ impl State {
             pending: BTreeMap::new(),
             roll: Roll::new(),
             watched: BTreeSet::new(),
-            announce_at: Time::ZERO,
+            news: false,
+            announced: None,
             lookout: Lookout::NEVER,
+            #[cfg(test)]
+            recounted: 0,
             strangers: BTreeMap::new(),
         }
     }
@@ -110,6 +122,7 @@ impl Task {
     pub(super) async fn run(mut self) {
         self.detector.begin(clock::now());
         self.show_reach();
+        let mut heard = Vec::new();
         loop {
             self.turn();
             let wake = self.wake_at().map(|at| at.since(clock::now()));
@@ -118,27 +131,34 @@ impl Task {
                     Some(event) => self.happened(event),
                     None => return,
                 },
-                word = self.words.recv() => match word {
-                    Some(Word::Close { done }) => {
-                        if let Some(booth) = self.booth.take() {
-                            booth.close().await;
-                        }
-                        self.links.close().await;
-                        drop(done);
+                words = self.words.recv_many(&mut heard, TOGETHER) => {
+                    if words == 0 {
                         return;
                     }
-                    Some(word) => self.told(word),
-                    None => return,
-                },
+                    for word in heard.drain(..) {
+                        if let Word::Close { done } = word {
+                            return self.close(done).await;
+                        }
+                        self.told(word);
+                    }
+                }
                 () = sleep(wake) => {}
             }
         }
     }
 
+    async fn close(mut self, done: oneshot::Sender<()>) {
+        if let Some(booth) = self.booth.take() {
+            booth.close().await;
+        }
+        self.links.close().await;
+        drop(done);
+    }
+
     fn wake_at(&self) -> Option<Time> {
         let groups = self.state.groups.values().filter_map(Group::wake_at);
         let gone = self.state.strangers.values().flatten().map(|since| *since + FORGET);
-        let again = (!self.state.groups.is_empty()).then_some(self.state.announce_at);
+        let again = self.announces_at();
         let look = self.state.lookout.wake_at();
         groups.chain(self.detector.wake_at()).chain(gone).chain(again).chain(look).min()
     }
@@ -157,11 +177,7 @@ impl Task {
             // It is a hint: one that is lost because many wait is no loss.
             let _ = self.rings.try_send(Ring::Changed);
         }
-        if now >= self.state.announce_at && !self.state.groups.is_empty() {
-            // It may have been lost with a link that broke.
-            self.state.announce_at = now + ANNOUNCE;
-            self.announce();
-        }
+        self.announce(now);
         // Suspicions wake groups, and groups change who is watched.
         loop {
             self.watch(now);
@@ -236,12 +252,11 @@ impl Task {
                 self.show_reach();
             }
             Event::Down { node, .. } => {
-                self.gone(now, node);
                 self.detector.handle(now, detector::Input::Unreachable(node));
                 for group in self.state.groups.values_mut() {
                     group.handle(now, caucus::Input::Unreachable(node));
                 }
-                self.recount(now);
+                self.gone(now, node);
                 self.show_reach();
             }
             Event::Message { from, message } => self.heard(now, from, message),

@@ -49,12 +49,7 @@ impl Task {
                     group.handle(now, caucus::Input::Message { from, message });
                 }
             }
-            Message::Contends(elections) => {
-                if let Some(neighbour) = self.state.neighbours.get_mut(&from) {
-                    neighbour.contends = elections.into_iter().collect();
-                }
-                self.recount(now);
-            }
+            Message::Contends(elections) => self.contending(now, from, elections),
             Message::Listen(addresses) => {
                 for address in addresses {
                     let own = self.state.strangers.contains_key(&address);
@@ -121,7 +116,7 @@ impl Task {
                 self.electorate = electorate;
                 self.show_reach();
             }
-            Word::Takes { election, part } => self.takes(now, election, part),
+            Word::Takes { election, part } => self.takes(now, &election, part),
             Word::Reach { done } => drop(done.send(self.reach())),
             Word::Nominee { election, done } => drop(done.send(self.nominee(&election))),
             Word::Acquaintances { done } => drop(done.send(self.acquaintances())),

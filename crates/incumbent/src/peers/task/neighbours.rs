@@ -88,6 +88,9 @@ impl Task {
 
     pub(super) fn gone(&mut self, now: Time, node: NodeId) {
         let Some(neighbour) = self.state.neighbours.remove(&node) else { return };
+        for election in &neighbour.contends {
+            self.recount(now, election);
+        }
         tracing::debug!(%node, by = %self.node, name = %neighbour.hello.name, "link lost");
         let address = neighbour.hello.address;
         if let Some(since) = address.and_then(|it| self.state.strangers.get_mut(&it)) {
