@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use incumbent_protocol::identity::{CandidateId, ElectionName};
+use incumbent_protocol::identity::ElectionName;
 use incumbent_protocol::roll::{Peer, sift};
 use incumbent_protocol::time::StoreTime;
 
@@ -30,7 +30,14 @@ impl Task {
         elections: &[ElectionName],
     ) -> Vec<(ElectionName, Line)> {
         let roll = &mut self.state.roll;
-        roll.put(lines, clock::wall(), LINES_MAX);
+        let lost = roll.put(lines, clock::wall(), LINES_MAX);
+        if lost > 0 && !std::mem::replace(&mut roll.warned, true) {
+            tracing::warn!(
+                lost,
+                limit = LINES_MAX,
+                "more candidates of all elections together than this peer keeps on its list: those that were not heard of                  for longest are left out of members, preferences and transfers until they report again"
+            );
+        }
         roll.of(elections)
     }
 }
@@ -40,14 +47,17 @@ impl Task {
 pub(super) struct Roll {
     elections: BTreeMap<ElectionName, Vec<Peer>>,
     swept: StoreTime,
+    /// Whether it was said that lines of live processes do not fit.
+    warned: bool,
 }
 
 impl Roll {
     pub(super) const fn new() -> Roll {
-        Roll { elections: BTreeMap::new(), swept: StoreTime::from_micros(0) }
+        Roll { elections: BTreeMap::new(), swept: StoreTime::from_micros(0), warned: false }
     }
 
-    fn put(&mut self, lines: Vec<(ElectionName, Line)>, now: StoreTime, most: usize) {
+    /// Takes lines. Tells how many of live processes had to go.
+    fn put(&mut self, lines: Vec<(ElectionName, Line)>, now: StoreTime, most: usize) -> usize {
         let mut touched = Vec::new();
         for (election, line) in lines {
             let mut peer = line.peer();
@@ -64,30 +74,37 @@ impl Roll {
         if now.since(self.swept) >= SWEEP || self.len() > most {
             self.swept = now;
             self.elections.values_mut().for_each(|lines| tidy(lines, now));
-            self.make_room(now, most);
+            let lost = self.make_room(now, most);
             self.elections.retain(|_, lines| !lines.is_empty());
+            return lost;
         }
+        0
     }
 
-    /// Takes off so many that it is not full again at once.
-    fn make_room(&mut self, now: StoreTime, most: usize) {
+    /// Takes off so many that it is not full again at once, without putting all in order: heartbeats
+    /// wait for this. Tells how many of live processes went.
+    fn make_room(&mut self, now: StoreTime, most: usize) -> usize {
         let len = self.len();
         if len <= most {
-            return;
+            return 0;
         }
-        let mut all: Vec<(bool, StoreTime, ElectionName, CandidateId)> = Vec::with_capacity(len);
-        for (election, lines) in &self.elections {
-            let line = |peer: &Peer| {
-                (peer.is_present(now), peer.beaten_at, election.clone(), peer.id.clone())
-            };
-            all.extend(lines.iter().map(line));
+        let rank = |peer: &Peer| (peer.is_present(now), peer.beaten_at);
+        let mut ranks: Vec<_> = self.elections.values().flatten().map(rank).collect();
+        let surplus = len - most + most / 10;
+        let (lower, last, _) = ranks.select_nth_unstable(surplus - 1);
+        // Of those of the last rank only some go.
+        let mut equals = 1 + lower.iter().filter(|rank| *rank == last).count();
+        let (last, mut lost) = (*last, 0);
+        for lines in self.elections.values_mut() {
+            lines.retain(|peer| {
+                let rank = rank(peer);
+                let goes = rank < last || (rank == last && equals > 0);
+                equals -= usize::from(goes && rank == last);
+                lost += usize::from(goes && rank.0);
+                !goes
+            });
         }
-        all.sort();
-        for (_, _, election, id) in all.into_iter().take(len - most + most / 10) {
-            if let Some(lines) = self.elections.get_mut(&election) {
-                lines.retain(|peer| peer.id != id);
-            }
-        }
+        lost
     }
 
     fn len(&self) -> usize {
@@ -107,7 +124,7 @@ fn tidy(lines: &mut Vec<Peer>, now: StoreTime) {
 
 #[cfg(test)]
 mod tests {
-    use incumbent_protocol::identity::{CandidateName, Incarnation};
+    use incumbent_protocol::identity::{CandidateId, CandidateName, Incarnation};
     use incumbent_protocol::roll::Presence;
     use incumbent_protocol::rounds::register::Profile;
 
@@ -176,6 +193,20 @@ mod tests {
         assert_eq!(names(&roll, &new), ["eve"]);
         assert!(elections[..10].iter().all(|election| names(&roll, election).is_empty()));
         assert!(elections[60..].iter().all(|election| !names(&roll, election).is_empty()));
+    }
+
+    #[test]
+    fn it_is_told_how_many_live_processes_do_not_fit() {
+        let mut roll = Roll::new();
+        let mut put = |start: u64, presence| {
+            let election = name(&format!("e-{start}"));
+            roll.put(vec![(election, line("ann", start, 100, presence))], at(100), 100)
+        };
+        // Those that left are none of them.
+        assert_eq!((0..10).map(|start| put(start, Presence::Left)).sum::<usize>(), 0);
+        assert_eq!((10..101).map(|start| put(start, Presence::Ready)).sum::<usize>(), 1);
+        assert_eq!((101..112).map(|start| put(start, Presence::Ready)).sum::<usize>(), 11);
+        assert_eq!(roll.len(), 90);
     }
 
     #[test]
