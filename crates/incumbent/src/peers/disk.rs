@@ -28,6 +28,9 @@ mod witness;
 
 use witness::Witness;
 
+#[cfg(test)]
+pub(super) use witness::notes_of;
+
 /// Registers, by key.
 const SLOTS: TableDefinition<'_, &[u8], &[u8]> = TableDefinition::new("slots");
 
@@ -57,13 +60,6 @@ impl Disk {
     /// ending.
     pub(super) fn open(path: &Path, node: NodeId, fresh_lineage: u128) -> Result<Disk, Error> {
         let trouble = |problem: String| Error::Open { place: path.display().to_string(), problem };
-        if witness::is_noted(path) {
-            return Err(trouble(format!(
-                "a sync of this file failed, so its last promises may not be on the disk: check the disk and restart the \
-                 machine; or remove the voter, delete this file and {}, and add the voter again",
-                witness::note_of(path).display()
-            )));
-        }
         let unsynced = Arc::<AtomicBool>::default();
         let pause = || std::thread::sleep(ENDING / 100);
         let file = create(path, &unsynced, pause).map_err(|error| {
@@ -102,8 +98,15 @@ impl Disk {
     ) -> Result<Disk, Error> {
         let place = path.display().to_string();
         let trouble = |problem: String| Error::Open { place: place.clone(), problem };
-        let (path, lineage) = (path.to_owned(), fresh_lineage);
+        let (path, lineage) = (path.to_owned(), known_lineage(&file).unwrap_or(fresh_lineage));
         let mut disk = Disk { file, path, place: place.clone(), lineage, unsynced };
+        if let Some(note) = witness::noted(&disk.path, disk.lineage) {
+            return Err(trouble(format!(
+                "a sync of this file failed, so its last promises may not be on the disk: check the disk and restart the \
+                 machine; or remove the voter, delete this file and {}, and add the voter again",
+                note.display()
+            )));
+        }
         let settled = disk.settle(node);
         if settled.is_err() {
             disk.is_unsynced();
@@ -123,7 +126,7 @@ impl Disk {
     pub(super) fn is_unsynced(&self) -> bool {
         let unsynced = self.unsynced.load(Ordering::SeqCst);
         if unsynced {
-            witness::note(&self.path);
+            witness::note(&self.path, self.lineage);
         }
         unsynced
     }
@@ -259,6 +262,13 @@ fn begin(
     Database::builder().create_with_backend(Witness::new(backend, Arc::clone(unsynced)))
 }
 
+/// Which file it is, if it is none that was just made.
+fn known_lineage(file: &Database) -> Option<u128> {
+    let ones = file.begin_read().ok()?.open_table(ONES).ok()?;
+    let kept = ones.get(LINEAGE).ok()??;
+    kept.value().try_into().map(u128::from_be_bytes).ok()
+}
+
 fn encoded(value: &impl Serialize) -> Result<Vec<u8>, redb::Error> {
     postcard::to_stdvec(value).map_err(|error| redb::Error::Corrupted(error.to_string()))
 }
@@ -319,16 +329,35 @@ mod tests {
 
     #[test]
     fn after_a_failed_sync_the_file_is_refused_until_the_machine_starts_again() {
+        let lineage = u128::from(getrandom::u64().expect("randomness"));
         let folder = tempfile::tempdir().expect("folder");
         let path = folder.path().join("promises");
-        drop(Disk::open(&path, NodeId::given(1), 17).expect("new"));
-        witness::note(&path);
-        let error = Disk::open(&path, NodeId::given(1), 17).expect_err("unsynced").to_string();
+        drop(Disk::open(&path, NodeId::given(1), lineage).expect("new"));
+        witness::note(&path, lineage);
+        let [beside, in_memory] = notes_of(&path, lineage);
+        std::fs::remove_file(in_memory).expect("noted twice");
+        let error = Disk::open(&path, NodeId::given(1), 99).expect_err("unsynced").to_string();
         assert!(error.contains("restart the machine"), "{error}");
-        std::fs::write(witness::note_of(&path), "another start").expect("written");
+        std::fs::write(&beside, "another start").expect("written");
         let disk = Disk::open(&path, NodeId::given(1), 99).expect("the machine was started again");
-        assert_eq!(disk.lineage(), 17);
-        assert!(!witness::note_of(&path).exists());
+        assert_eq!(disk.lineage(), lineage);
+        assert!(!beside.exists());
+    }
+
+    #[test]
+    fn a_failed_sync_is_known_though_the_disk_took_no_note() {
+        let lineage = u128::from(getrandom::u64().expect("randomness"));
+        let folder = tempfile::tempdir().expect("folder");
+        let path = folder.path().join("promises");
+        drop(Disk::open(&path, NodeId::given(1), lineage).expect("new"));
+        witness::note(&path, lineage);
+        let [beside, in_memory] = notes_of(&path, lineage);
+        std::fs::remove_file(&beside).expect("as if there had been no room for it");
+        let error = Disk::open(&path, NodeId::given(1), 99).expect_err("unsynced").to_string();
+        assert!(error.contains(&in_memory.display().to_string()), "{error}");
+        std::fs::remove_file(&path).expect("given up");
+        Disk::open(&path, NodeId::given(1), 99).expect("another file, which promised nothing");
+        std::fs::remove_file(&in_memory).expect("there");
     }
 
     #[test]

@@ -1,13 +1,15 @@
 //! Notices when the system may have lost what was written to the file.
 //!
 //! After a failed sync the system may show pages that are not on the disk: they look whole until the
-//! machine loses power. Promises: [`Witness`] remembers that it happened, in this process and, by a
-//! note beside the file, for later processes until the machine starts again. Then the page cache is
-//! gone, and the file holds what was synced.
+//! machine loses power. Promises: [`Witness`] remembers that it happened, in this process and, by
+//! notes, for later processes until the machine starts again. Then the page cache is gone, and the
+//! file holds what was synced. One note is beside the file, where every process finds it that has the
+//! file; the other is in memory, because a disk that fails may take no note either.
 
-use std::fs;
-use std::io;
+use std::fs::{self, OpenOptions};
+use std::io::{self, Write as _};
 use std::ops::Bound;
+use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -16,6 +18,9 @@ use redb::{BackendError, StorageBackend};
 
 /// Names the running system; another one after each start of the machine.
 const BOOT: &str = "/proc/sys/kernel/random/boot_id";
+
+/// Where files are kept in memory, for everybody on the machine.
+const MEMORY: &str = "/dev/shm";
 
 /// A file whose failures are noticed.
 #[derive(Debug)]
@@ -90,28 +95,49 @@ impl<B: StorageBackend> StorageBackend for Witness<B> {
     }
 }
 
-/// Where it is noted that the file may not be believed.
-pub(super) fn note_of(file: &Path) -> PathBuf {
-    file.with_extension("unsynced")
+/// Where it is noted that a file may not be believed: beside it, and in memory.
+pub(in crate::peers) fn notes_of(file: &Path, lineage: u128) -> [PathBuf; 2] {
+    let in_memory = format!("{MEMORY}/incumbent-{lineage:032x}.unsynced");
+    [file.with_extension("unsynced"), PathBuf::from(in_memory)]
 }
 
 /// Notes that the file may not be believed until the machine starts again.
-pub(super) fn note(file: &Path) {
-    let note = note_of(file);
-    if let Err(error) = fs::write(&note, boot()) {
-        tracing::error!(note = %note.display(), %error, "cannot note that a sync failed");
+pub(super) fn note(file: &Path, lineage: u128) {
+    let [beside, in_memory] = notes_of(file, lineage);
+    let boot = boot();
+    let is_noted = fs::write(&beside, &boot);
+    // Everybody may write there: nothing that is there already is touched, nor followed.
+    let mut options = OpenOptions::new();
+    let made = options.write(true).create_new(true).mode(0o600).open(&in_memory);
+    let made = made.and_then(|mut made| made.write_all(boot.as_bytes()));
+    if let (Err(error), Err(other)) = (is_noted, made)
+        && other.kind() != io::ErrorKind::AlreadyExists
+    {
+        tracing::error!(note = %beside.display(), %error, in_memory = %other,
+            "cannot note that a sync failed: delete the voter's file before it is started again, or restart the machine");
     }
 }
 
-/// Whether the file may not be believed. A note of before the last start of the machine is removed.
-pub(super) fn is_noted(file: &Path) -> bool {
-    let note = note_of(file);
-    let Ok(then) = fs::read_to_string(&note) else { return note.exists() };
+/// The note that says that the file may not be believed. One of before the last start of the machine
+/// is removed.
+pub(super) fn noted(file: &Path, lineage: u128) -> Option<PathBuf> {
+    let [beside, in_memory] = notes_of(file, lineage);
+    if is_noted(&beside) {
+        return Some(beside);
+    }
+    // Nobody but the user of the file may say so.
+    let owner = |path: &Path| fs::symlink_metadata(path).map(|it| it.uid()).ok();
+    let own = owner(&in_memory).is_some_and(|user| user == 0 || Some(user) == owner(file));
+    (own && is_noted(&in_memory)).then_some(in_memory)
+}
+
+fn is_noted(note: &Path) -> bool {
+    let Ok(then) = fs::read_to_string(note) else { return note.exists() };
     let now = boot();
     if then.is_empty() || now.is_empty() || then == now {
         return true;
     }
-    fs::remove_file(&note).is_err()
+    fs::remove_file(note).is_err()
 }
 
 fn boot() -> String {
