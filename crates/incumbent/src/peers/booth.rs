@@ -2,11 +2,12 @@
 //!
 //! Assumes: the disk may be slow, which must not keep the runtime from anything else.
 //! Promises: an answer leaves only after what it promises is on the disk. Questions that arrive while
-//! the disk is busy are answered together, for the price of one write; only so many wait, and what
-//! is beyond that is dropped, because it is asked again. After a failed sync the voter says nothing
+//! the disk is busy are answered together, for the price of one write; only so many wait, in number
+//! and in length, and what is beyond that is dropped, because it is asked again. After a failed sync the voter says nothing
 //! more: what the file shows then need not be on the disk.
 
 use std::convert::Infallible;
+use std::sync::Arc;
 use std::sync::mpsc::{Receiver, SyncSender, TryRecvError, TrySendError, sync_channel};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
@@ -15,6 +16,8 @@ use incumbent_protocol::node::NodeId;
 use incumbent_protocol::ratify::electorate::Lineage;
 use incumbent_protocol::ratify::voter::{Entry, Inventory, Promise};
 use incumbent_protocol::ratify::{Ask, Electorate, Voter};
+
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use super::disk::Disk;
 use super::message::{Key, Message, Value};
@@ -29,6 +32,10 @@ const BATCH: usize = 256;
 
 /// Most questions that wait while the disk is busy.
 const QUEUE: usize = 256;
+
+/// How long all questions together may be that wait or are being answered, in KiB: more than the
+/// longest one.
+const ROOM: u32 = 64 << 10;
 
 /// How long to wait before a file that failed is opened again.
 const REOPEN: Duration = Duration::from_millis(500);
@@ -48,10 +55,31 @@ pub(super) enum What {
     Inventory,
 }
 
+impl What {
+    /// How much room it takes, in KiB.
+    fn room(&self) -> u32 {
+        let What::Asks(asks) = self else { return 1 };
+        let length = |(_, ask): &(Key, Ask<Value>)| match ask {
+            Ask::Accept(_, Value::Sheet(bytes)) => bytes.len(),
+            Ask::Accept(..) | Ask::Heed(_) | Ask::Show => 0,
+        };
+        let bytes = asks.iter().map(|ask| size_of_val(ask) + length(ask)).sum::<usize>();
+        u32::try_from(bytes >> 10).map_or(ROOM, |kib| kib.min(ROOM - 1) + 1)
+    }
+}
+
+/// A question, and the room that it takes until it is answered.
+#[derive(Debug)]
+struct Waiting {
+    question: Question,
+    room: OwnedSemaphorePermit,
+}
+
 /// The way to the voter. It ends when this is dropped.
 #[derive(Debug)]
 pub(super) struct Booth {
-    questions: SyncSender<Question>,
+    questions: SyncSender<Waiting>,
+    room: Arc<Semaphore>,
     thread: JoinHandle<()>,
     numbers: Numbers,
 }
@@ -74,7 +102,8 @@ impl Booth {
         let spawned = spawned.spawn(move || clerk.serve(&asked, answer));
         let thread =
             spawned.map_err(|error| Error::Store(format!("no thread for the voter: {error}")))?;
-        Ok(Booth { questions, thread, numbers })
+        let room = Arc::new(Semaphore::new(ROOM as usize));
+        Ok(Booth { questions, room, thread, numbers })
     }
 
     /// Answers what was asked so far, and closes the file: another process may open it then.
@@ -85,7 +114,9 @@ impl Booth {
 
     /// Puts a question. Its answer comes when it may; never, if too many wait already.
     pub(super) fn put(&self, question: Question) {
-        if let Err(TrySendError::Full(_)) = self.questions.try_send(question) {
+        let room = Arc::clone(&self.room).try_acquire_many_owned(question.what.room());
+        let Ok(room) = room else { return self.numbers.dropped(Dropped::Busy) };
+        if let Err(TrySendError::Full(_)) = self.questions.try_send(Waiting { question, room }) {
             self.numbers.dropped(Dropped::Busy);
         }
     }
@@ -102,12 +133,15 @@ struct Clerk {
 }
 
 impl Clerk {
-    fn serve(mut self, questions: &Receiver<Question>, answer: impl Fn(NodeId, Message)) {
+    fn serve(mut self, questions: &Receiver<Waiting>, answer: impl Fn(NodeId, Message)) {
         while let Ok(first) = questions.recv() {
             let more = questions.try_iter().take(BATCH - 1);
-            let batch: Vec<Question> = std::iter::once(first).chain(more).collect();
-            let promised: Vec<_> =
-                batch.into_iter().map(|question| self.promise(question)).collect();
+            let mut rooms = Vec::new();
+            let mut promised = Vec::new();
+            for Waiting { question, room } in std::iter::once(first).chain(more) {
+                rooms.push(room);
+                promised.push(self.promise(question));
+            }
             self.complain();
             let entries: Vec<_> = promised.iter().flat_map(Answered::entries).collect();
             if let Err(error) = self.keep(entries) {
@@ -128,6 +162,7 @@ impl Clerk {
                 let (to, message) = answered.message();
                 answer(to, message);
             }
+            drop(rooms);
         }
     }
 
@@ -166,7 +201,7 @@ impl Clerk {
     /// What is in memory may be more than what is on the disk: only that counts. The file is opened
     /// again, because one that failed once refuses everything, and again until it can be: a disk that
     /// was full may have room later. Nothing is answered meanwhile.
-    fn start_over(self, questions: &Receiver<Question>) -> Option<Clerk> {
+    fn start_over(self, questions: &Receiver<Waiting>) -> Option<Clerk> {
         let Clerk { me, first, disk, voter, stranger, numbers } = self;
         drop(voter);
         let path = disk.path().to_owned();

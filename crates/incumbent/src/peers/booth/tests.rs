@@ -62,7 +62,9 @@ fn a_disk_that_was_full_once_does_not_silence_its_voter_for_ever() {
 fn after_a_failed_sync_the_voter_says_nothing_and_its_file_is_not_believed_again() {
     let folder = tempfile::tempdir().expect("folder");
     let path = folder.path().join("promises");
-    let stand = Stand::new(&path);
+    // Another one in each run: it is noted for the whole machine which file cannot be believed.
+    let lineage = getrandom::u64().expect("randomness").into();
+    let stand = Stand::of(&path, lineage);
     let [low, middle, _] = ballots();
     stand.put(1, heed(&[(&Key::Electorate, low)]));
     stand.answers.recv_timeout(PATIENCE).expect("an answer");
@@ -73,6 +75,29 @@ fn after_a_failed_sync_the_voter_says_nothing_and_its_file_is_not_believed_again
     // The disk is well again, and the file shows what may be in the page cache only.
     let error = Disk::open(&path, ME, LINEAGE).expect_err("believed").to_string();
     assert!(error.contains("a sync of this file failed"), "{error}");
+    for note in crate::peers::disk::notes_of(&path, lineage) {
+        std::fs::remove_file(note).expect("noted there");
+    }
+}
+
+#[test]
+fn a_voter_whose_disk_hangs_collects_a_bounded_number_of_bytes() {
+    let folder = tempfile::tempdir().expect("folder");
+    let stand = Stand::new(&folder.path().join("promises"));
+    let mut ballot = ballots()[0];
+    let hangs = stand.trouble.hangs.lock().expect("no panic");
+    for id in 0..100 {
+        ballot = ballot.next();
+        let sheet = Value::Sheet(vec![0; 4 << 20]);
+        stand.put(id, What::Asks(vec![(Key::Electorate, Ask::Accept(ballot, sheet))]));
+    }
+    drop(hangs);
+    // What was dropped is asked again, and there is room then.
+    let first = stand.answers.recv_timeout(PATIENCE).expect("an answer");
+    assert!(matches!(first, Message::Answer { id: 0, .. }), "{first:?}");
+    drop(stand.booth);
+    let answered = 1 + stand.answers.into_iter().count();
+    assert!((8..16).contains(&answered), "{answered} questions were kept");
 }
 
 #[test]
@@ -102,8 +127,12 @@ struct Stand {
 
 impl Stand {
     fn new(path: &Path) -> Stand {
-        let (disk, trouble) = frail(path);
-        let founded = BTreeMap::from([(ME, Lineage::drawn(LINEAGE))]);
+        Stand::of(path, LINEAGE)
+    }
+
+    fn of(path: &Path, lineage: u128) -> Stand {
+        let (disk, trouble) = frail(path, lineage);
+        let founded = BTreeMap::from([(ME, Lineage::drawn(lineage))]);
         let electorate = Electorate::founded(founded).confirmed();
         let (say, answers) = channel();
         let answer = move |_, message| drop(say.send(message));
@@ -129,14 +158,14 @@ fn heed(asks: &[(&Key, Ballot)]) -> What {
 }
 
 /// A disk that can fail.
-fn frail(path: &Path) -> (Disk, Arc<Trouble>) {
+fn frail(path: &Path, lineage: u128) -> (Disk, Arc<Trouble>) {
     let open = || -> io::Result<File> {
         OpenOptions::new().read(true).write(true).create(true).truncate(false).open(path)
     };
     let file = FileBackend::new(open().expect("a file")).expect("a backend");
     let trouble = Arc::<Trouble>::default();
     let backend = Frail { file, trouble: Arc::clone(&trouble) };
-    (Disk::on(backend, path, ME, LINEAGE).expect("a disk"), trouble)
+    (Disk::on(backend, path, ME, lineage).expect("a disk"), trouble)
 }
 
 /// What is wrong with a disk.
