@@ -16,7 +16,9 @@
 //! | [`row`] | what a store keeps about an election, and what it answers |
 //! | [`request`] | what a candidate asks of a store, each with the pure decision that the store runs |
 //! | [`order`] | what an operator asks of a store |
+//! | [`forget`] | removing an election that nobody holds any more |
 
+pub mod forget;
 pub mod order;
 pub mod page;
 pub mod request;

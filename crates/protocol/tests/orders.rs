@@ -53,6 +53,12 @@ fn word(done: &Result<Decree, OrderError>) -> &'static str {
         Err(OrderError::Vacant) => VACANT,
         Err(OrderError::Transferring { .. }) => TRANSFERRING,
         Err(OrderError::TooManyBars) => "too many bars",
+        Err(
+            OrderError::Led { .. }
+            | OrderError::Contended { .. }
+            | OrderError::Unwatched { .. }
+            | OrderError::ClockBehind { .. },
+        ) => "of a removal only",
     }
 }
 

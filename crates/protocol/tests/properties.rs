@@ -123,6 +123,25 @@ fn terms_grow_even_when_the_store_goes_back_or_is_lost() {
 }
 
 #[test]
+fn a_removed_election_has_one_lease_at_a_time_and_its_terms_grow() {
+    let removals = RefCell::new(0);
+    let result = runner().run(&chaos::strategy_with_removals(), |chaos| {
+        let mut world = chaos.world();
+        chaos.play(&mut world);
+        *removals.borrow_mut() += world.store.removals;
+        referee::judge(&world.log).map_err(wrong)?;
+        terms_grow(&world)?;
+        a_leader_stands_soon(&chaos, &mut world)?;
+        nothing_changes_in_peace(&chaos, &mut world)?;
+        referee::judge(&world.log).map_err(wrong)?;
+        terms_grow(&world)
+    });
+    result.unwrap_or_else(|error| panic!("{error}"));
+    let removals = removals.into_inner();
+    assert!(removals > 50, "{removals} removals");
+}
+
+#[test]
 fn the_same_script_gives_the_same_log() {
     let result = runner().run(&chaos::strategy(), |chaos| {
         let (mut one, mut two) = (chaos.world(), chaos.world());

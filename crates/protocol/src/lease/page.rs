@@ -5,6 +5,7 @@
 //! decided on, a renewal only for the candidate and the term that hold, and every write of the
 //! record changes its mark.
 
+use super::forget::Removal;
 use super::order::Decree;
 use super::request::{Claim, Holding};
 use super::row::{Record, Snapshot, State};
@@ -71,6 +72,16 @@ impl Page {
         let (state, beat) = (decree.state, record.beat + 1);
         let record = Record { state, beat, successor: decree.successor.clone(), ..record.clone() };
         Some(Page { record: Some(record), controls })
+    }
+
+    /// The page once its election is removed, if it is still the one that this was decided on. The term
+    /// stays, so that the next one is greater.
+    #[must_use]
+    pub fn forgotten(&self, removal: &Removal) -> Option<Page> {
+        let record = self.record.as_ref().filter(|record| record.mark() == removal.expected)?;
+        let (state, beat, successor) = (State::Released, record.beat + 1, None);
+        let record = Record { state, beat, successor, ..record.clone() };
+        Some(Page { record: Some(record), controls: Controls::default() })
     }
 
     fn with(&self, record: Record) -> Page {

@@ -46,7 +46,7 @@ impl State {
     }
 }
 
-/// One election as the store keeps it. Never deleted.
+/// One election as the store keeps it. Removed only as [`forget`](super::forget) says.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Record {
     /// Held, ending or released.

@@ -6,9 +6,12 @@ use core::time::Duration;
 
 use incumbent_protocol::candidacy::{Input, Wish};
 use incumbent_protocol::identity::CandidateName;
-use incumbent_protocol::lease::order::Order;
+use incumbent_protocol::lease::forget::Forget;
+use incumbent_protocol::lease::order::{Order, OrderError};
+use incumbent_protocol::observation::Observation;
 use incumbent_protocol::rounds::pace::Pacing;
 use incumbent_protocol::rules::{Expiry, Rules, Timing};
+use incumbent_protocol::time::HeardAt;
 use proptest::prelude::*;
 
 use crate::support::clock::Clock;
@@ -62,6 +65,12 @@ pub(crate) enum Step {
     LoseStore,
     LoseVars,
     LoseRow(usize),
+    /// Everybody who hears of it lets go, and wants nothing more.
+    Retire,
+    /// An operator whose clock runs at this rate begins to watch the election.
+    Watch(u64),
+    /// That operator removes it, if it may be.
+    Forget,
 }
 
 /// Trouble of every kind but a store that forgets.
@@ -80,6 +89,17 @@ pub(crate) fn strategy_with_a_store_that_goes_back() -> impl Strategy<Value = Ch
     // Here the store's clock must not be stepped: it is what keeps terms growing when the row is
     // gone.
     chaos(forgetting.prop_filter("steady", |s| !matches!(s, Step::SetStoreClock(_))).boxed())
+}
+
+/// The same, with operators who remove the election whenever they may, whoever takes part.
+pub(crate) fn strategy_with_removals() -> impl Strategy<Value = Chaos> {
+    let removing = prop_oneof![
+        6 => step(),
+        2 => Just(Step::Retire),
+        2 => RATES.prop_map(Step::Watch),
+        3 => Just(Step::Forget),
+    ];
+    chaos(removing.prop_filter("steady", |s| !matches!(s, Step::SetStoreClock(_))).boxed())
 }
 
 /// The same trouble for candidates of an election with a roster, whose registers are meddled with.
@@ -225,7 +245,30 @@ impl Chaos {
                     rows.remove(&id);
                 }
             }
+            Step::Retire => (0..count).for_each(|who| {
+                world.resign(who);
+                world.tell(who, Input::Wish(Wish::Nothing));
+            }),
+            Step::Watch(rate) => {
+                let heard_at = HeardAt::after_answer(Clock::new(ms(0), rate).read(world.now));
+                let view = world.store.snapshot(world.now).view();
+                world.watched = Some((rate, Observation::first(view, heard_at)));
+            }
+            Step::Forget => Self::forget(world),
         }
+    }
+
+    /// What an operator who has watched the election orders.
+    fn forget(world: &mut World) {
+        let mut forget = Forget::default();
+        if let Some((rate, seen)) = &world.watched
+            && let Err(OrderError::Unwatched { patience }) =
+                forget.decide(&world.store.snapshot(world.now))
+        {
+            let now = Clock::new(Duration::ZERO, *rate).read(world.now);
+            forget.suspicion = seen.suspect(now, patience);
+        }
+        drop(world.store.forget(world.now, &forget));
     }
 
     fn crash(&self, world: &mut World, who: usize) {

@@ -8,6 +8,7 @@ use std::collections::BTreeSet;
 
 use incumbent_protocol::controls::Controls;
 use incumbent_protocol::identity::CandidateId;
+use incumbent_protocol::lease::forget::{Forget, Removal};
 use incumbent_protocol::lease::order::{Decree, Order, OrderError, Papers};
 use incumbent_protocol::lease::request::{Bid, Claim, Denied, Done, Refusal, Request, Resignation};
 use incumbent_protocol::lease::row::{Record, Snapshot, State};
@@ -32,6 +33,8 @@ pub(crate) struct Store {
     /// How far its wall clock was stepped, in microseconds.
     stepped: i64,
     claims: Vec<(Duration, Claim)>,
+    /// How often the election was removed.
+    pub(crate) removals: u32,
     /// VARS and DESCRIPTORS.
     pub(crate) registers: Registers,
     /// What operators have in force.
@@ -93,6 +96,15 @@ impl Store {
             record.beat += 1;
         }
         Ok(decree)
+    }
+
+    /// Removes the election at an operator's wish, who need not know of candidates.
+    pub(crate) fn forget(&mut self, at: Duration, forget: &Forget) -> Result<Removal, OrderError> {
+        let removal = forget.decide(&self.snapshot(at))?;
+        self.lose_rows();
+        self.controls = Controls::default();
+        self.removals += 1;
+        Ok(removal)
     }
 
     /// The row.

@@ -9,6 +9,7 @@ use core::time::Duration;
 use incumbent_protocol::candidacy::{Effect, Input, Notice, Ticket, Wish};
 use incumbent_protocol::identity::CandidateName;
 use incumbent_protocol::lease::request::{Denied, Done, Request};
+use incumbent_protocol::observation::Observation;
 use incumbent_protocol::outcome::Outcome;
 use incumbent_protocol::protocol::Protocol;
 use incumbent_protocol::rounds::pace::Pacing;
@@ -30,6 +31,8 @@ pub(crate) struct World {
     pub(crate) store: Store,
     pub(crate) processes: Vec<Process>,
     pub(crate) log: Vec<Entry>,
+    /// Since when an operator has watched the election, and how fast the operator's clock runs.
+    pub(crate) watched: Option<(u64, Observation)>,
     /// How long the store takes for each request, one after the other.
     pub(crate) takes: Duration,
     busy_until: Duration,

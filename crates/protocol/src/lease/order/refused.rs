@@ -8,6 +8,7 @@ use core::time::Duration;
 use thiserror::Error;
 
 use crate::identity::CandidateName;
+use crate::lease::row::Leader;
 use crate::roll::Presence;
 use crate::term::Term;
 
@@ -94,6 +95,36 @@ pub enum OrderError {
         /// What it said of itself then.
         presence: Option<Presence>,
     },
+    /// An election that is led is not removed. *Retry:* once its leader let go or its lease ran out.
+    #[error("{leader} leads it: stop its candidates first")]
+    Led {
+        /// Who.
+        leader: Leader,
+    },
+    /// An election with candidates is not removed. *Retry:* once they stopped; those that were killed
+    /// count as gone after three of their own intervals.
+    #[error(
+        "candidates still take part: {}; stop them first (one that was killed counts as gone after three leases or so)",
+        listed(names)
+    )]
+    Contended {
+        /// Who, by name.
+        names: Vec<CandidateName>,
+    },
+    /// A lease of it could still run. *Retry:* after watching it stand still for so long.
+    #[error("it did not stand still for {patience:.1?}: a candidate came back; look again")]
+    Unwatched {
+        /// How long that is.
+        patience: Duration,
+    },
+    /// The next term would not be greater. *Retry:* once the store's clock is past that term.
+    #[error(
+        "the store's clock is behind its last term, {term} (microseconds since 1970): set the clock right, or wait"
+    )]
+    ClockBehind {
+        /// The last term.
+        term: Term,
+    },
     /// So many candidates cannot be barred. *Retry:* after some were let in again.
     #[error("too many candidates are cordoned: uncordon some that are gone for good")]
     TooManyBars,
@@ -107,4 +138,13 @@ fn not_ready(seen: Option<Duration>, presence: Option<Presence>) -> String {
         (Some(ago), _) => format!("it was last heard of {ago:.0?} ago; is it running?"),
         (None, _) => "it does not contend; start it first".to_owned(),
     }
+}
+
+/// The first few of these names.
+fn listed(names: &[CandidateName]) -> String {
+    const MOST: usize = 5;
+    let shown: Vec<_> = names.iter().take(MOST).map(CandidateName::as_str).collect();
+    let more = names.len().saturating_sub(MOST);
+    let more = if more == 0 { String::new() } else { format!(" and {more} more") };
+    format!("{}{more}", shown.join(", "))
 }
