@@ -21,8 +21,9 @@ pub(crate) use self::folder::Folder;
 use self::folder::Opened;
 use crate::error::Error;
 
-/// How long the file of a dead process is kept for others to see.
-const KEEP_DEAD: Duration = Duration::from_hours(24);
+/// How long the file of a dead process is kept at least once it was found dead, for others to see. After
+/// that its election is taken over by watching it for a lease, which is as safe and takes longer.
+const KEEP_DEAD: Duration = Duration::from_mins(10);
 
 /// What stands in the file of a process that was found dead.
 const MARK: &str = "dead\n";
@@ -262,7 +263,7 @@ mod tests {
     }
 
     #[test]
-    fn the_proof_outlives_its_process_by_a_day_however_long_that_lived() {
+    fn the_proof_outlives_its_process_by_minutes_however_long_that_lived() {
         let folder = Place::new();
         let lock = Lock::take(folder.path(), &candidate(1)).expect("lock");
         let path = folder.file(1);
@@ -275,7 +276,23 @@ mod tests {
         assert!(Lock::died(folder.path(), Incarnation::from_random(1)));
         age(&path);
         let _fourth = newcomer(4);
-        assert!(!path.exists(), "a day after its death");
+        assert!(!path.exists(), "minutes after it was found dead");
+    }
+
+    #[test]
+    fn a_crash_loop_leaves_the_files_of_minutes_and_not_of_days() {
+        let folder = Place::new();
+        let files = || fs::read_dir(folder.path().path()).expect("a folder").count();
+        // Each round stands for all the crashes of ten minutes and more.
+        for round in 0..20 {
+            for path in fs::read_dir(folder.path().path()).expect("a folder").flatten() {
+                age(&path.path());
+            }
+            for crash in 0..10 {
+                drop(Lock::take(folder.path(), &candidate(round * 10 + crash)).expect("lock"));
+            }
+            assert!(files() <= 20, "{} files in round {round}", files());
+        }
     }
 
     #[test]
