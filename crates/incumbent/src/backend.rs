@@ -10,14 +10,17 @@ use std::time::Duration;
 
 use incumbent_protocol::controls::Controls;
 use incumbent_protocol::identity::{CandidateId, CandidateName, ElectionName, Incarnation};
-use incumbent_protocol::lease::order::{Decree, Order, Papers};
+use incumbent_protocol::lease::forget::{Forget, Removal};
+use incumbent_protocol::lease::order::{Decree, Order, OrderError, Papers};
 use incumbent_protocol::lease::row::{Leader, Record, Sight, Snapshot};
+use incumbent_protocol::observation::Observation;
 use incumbent_protocol::roll::Peer;
 use incumbent_protocol::rules::Timing;
-use incumbent_protocol::term::Term;
-use incumbent_protocol::time::StoreTime;
+use incumbent_protocol::term::{Recorded, Term};
+use incumbent_protocol::time::{HeardAt, StoreTime};
 use tokio::sync::{mpsc, oneshot};
 
+use crate::clock;
 use crate::config::Config;
 use crate::contest::Contest;
 use crate::driver::{Command, Driver, Errand};
@@ -28,7 +31,7 @@ use crate::history::Writer;
 #[cfg(feature = "peers")]
 use crate::peers::{Ballot, Node, Reach, Voters};
 use crate::store::holder::{self, LockHolder};
-use crate::store::office::{OrderRecord, TermRecord, Warrant};
+use crate::store::office::{OrderRecord, Removing, TermRecord, Warrant};
 use crate::store::roster::Roster;
 use crate::store::{Manner, Store};
 use crate::url::Target;
@@ -313,8 +316,6 @@ impl Backend {
         actor: &str,
         reason: Option<&str>,
     ) -> Result<Decree, Error> {
-        use incumbent_protocol::term::Recorded;
-        let meant = |number| Term::recorded(number).ok_or(Error::NoTerm(number));
         let warrant = Warrant {
             election: ElectionName::new(election)?,
             order,
@@ -326,6 +327,55 @@ impl Backend {
             },
         };
         self.ask(|done| Errand::Order { warrant, done }).await
+    }
+
+    /// Removes an election that nobody holds any more: its row, its past terms and orders, its list of
+    /// candidates. Refused while it is led or paused, or while candidates take part.
+    ///
+    /// Watches it for a lease first (two if the next term is reserved), so that no lease of it can still
+    /// run. The next election of that name is its first, under a greater term. The removal itself stays
+    /// in the store, with its actor and its reason. With `ring://` and `bully://` the last term stays too.
+    ///
+    /// `term`, if given, must be the last one, so that a later one is never removed.
+    ///
+    /// ```no_run
+    /// # async fn example() -> Result<(), incumbent::Error> {
+    /// use incumbent::{Backend, Config};
+    ///
+    /// let backend = Backend::open_existing("postgres://host/database", &Config::new()).await?;
+    /// let removed = backend.forget("billing", None, "ann", Some("moved to another database")).await?;
+    /// println!("its last term was {}", removed.term);
+    /// # Ok(()) }
+    /// ```
+    pub async fn forget(
+        &self,
+        election: &str,
+        term: Option<u64>,
+        actor: &str,
+        reason: Option<&str>,
+    ) -> Result<Removal, Error> {
+        let roll = self.candidates(election).await?;
+        let election = ElectionName::new(election)?;
+        let wanted = Some(election.clone());
+        let mut found = self.ask(|done| Errand::Look { election: wanted, done }).await?;
+        let heard_at = HeardAt::after_answer(clock::now());
+        let (_, snapshot) = found.pop().ok_or(Error::Closed)?;
+        let mut forget = Forget { term: term.map(meant).transpose()?, suspicion: None, roll };
+        match forget.decide(&snapshot) {
+            Err(OrderError::Unwatched { patience }) => {
+                let seen = Observation::first(snapshot.view(), heard_at);
+                while forget.suspicion.is_none() {
+                    let left = seen.ripe_at(patience).since(clock::now());
+                    tokio::time::sleep(left).await;
+                    forget.suspicion = seen.suspect(clock::now(), patience);
+                }
+            }
+            Err(error) => return Err(error.into()),
+            Ok(_) => {}
+        }
+        let (actor, reason) = (actor.to_owned(), reason.map(ToOwned::to_owned));
+        let removing = Removing { election, forget, actor, reason };
+        self.ask(|done| Errand::Forget { removing, done }).await
     }
 
     /// Who of the voters can be reached at this moment, with `ring://` and `bully://`; nothing on a
@@ -426,6 +476,11 @@ impl Status {
             Sight::Vacant | Sight::Overdue { .. } | Sight::Died { .. } => Duration::ZERO,
         }
     }
+}
+
+/// The term that an operator means.
+fn meant(number: u64) -> Result<Term, Error> {
+    Term::recorded(number).ok_or(Error::NoTerm(number))
 }
 
 fn candidate(config: &Config) -> Result<CandidateId, Error> {

@@ -155,6 +155,7 @@ pub use incumbent_protocol::candidacy::Rank;
 pub use incumbent_protocol::controls::{Bar, Controls, Mandate, Transfer};
 pub use incumbent_protocol::explain::{Advantage, Cause};
 pub use incumbent_protocol::identity::{CandidateId, CandidateName, ElectionName, NameError};
+pub use incumbent_protocol::lease::forget::Removal;
 pub use incumbent_protocol::lease::order::{Decree, Order, OrderError};
 pub use incumbent_protocol::lease::request::Refusal;
 pub use incumbent_protocol::lease::row::{Leader, Record, Sight, State};

@@ -23,6 +23,7 @@ mod trial;
 use std::time::Duration;
 
 use incumbent_protocol::identity::{CandidateId, ElectionName};
+use incumbent_protocol::lease::forget::Removal;
 use incumbent_protocol::lease::order::Decree;
 use incumbent_protocol::lease::row::Snapshot;
 use incumbent_protocol::roll::Peer;
@@ -30,7 +31,7 @@ use incumbent_protocol::rules::Timing;
 
 use self::arbiter::{Arbiter, Rolls, Snapshots};
 use self::holder::LockHolder;
-use self::office::{OrderRecord, TermRecord, Warrant};
+use self::office::{OrderRecord, Removing, TermRecord, Warrant};
 use self::roster::Roster;
 use self::round::{Answer, Ask};
 use crate::bell::Bell;
@@ -196,6 +197,11 @@ impl Store {
     /// Carries out an order, if the protocol allows it.
     pub(crate) async fn carry_out(&mut self, warrant: &Warrant) -> Result<Decree, Error> {
         each!(self, store => office::carry_out(store, warrant).await)
+    }
+
+    /// Removes an election, if the protocol allows it.
+    pub(crate) async fn forget(&mut self, removing: &Removing) -> Result<Removal, Error> {
+        each!(self, store => office::forget(store, removing).await)
     }
 
     /// Everybody in line for an election.

@@ -5,6 +5,7 @@
 
 use incumbent_protocol::candidacy::Rank;
 use incumbent_protocol::identity::{CandidateName, ElectionName};
+use incumbent_protocol::lease::forget::Removal;
 use incumbent_protocol::lease::order::Decree;
 use incumbent_protocol::lease::row::Snapshot;
 use incumbent_protocol::roll::Peer;
@@ -21,7 +22,7 @@ use crate::observe::Feed;
 use crate::peers::{Ballot, Voters};
 use crate::pulse::Pulse;
 use crate::store::holder::LockHolder;
-use crate::store::office::{OrderRecord, TermRecord, Warrant};
+use crate::store::office::{OrderRecord, Removing, TermRecord, Warrant};
 use crate::store::roster::Roster;
 
 pub(crate) type Reply<T> = oneshot::Sender<Result<T, Error>>;
@@ -74,6 +75,8 @@ pub(crate) enum Errand {
     LockHolders { done: Reply<Vec<LockHolder>> },
     /// Carry out an order.
     Order { warrant: Warrant, done: Reply<Decree> },
+    /// Remove an election.
+    Forget { removing: Removing, done: Reply<Removal> },
     /// Show or change who votes.
     #[cfg(feature = "peers")]
     Voters { ballot: Ballot, done: Reply<Voters> },

@@ -90,6 +90,9 @@ pub(super) async fn run_errand(mut store: Store, errand: Errand, limit: Duration
         Errand::Order { warrant, done } => {
             let _ = done.send(within(limit, store.carry_out(&warrant)).await);
         }
+        Errand::Forget { removing, done } => {
+            let _ = done.send(within(limit, store.forget(&removing)).await);
+        }
         #[cfg(feature = "peers")]
         Errand::Voters { ballot, done } => {
             match store.voters(ballot) {

@@ -5,7 +5,7 @@ CREATE TABLE IF NOT EXISTS incumbent_meta (
     value VARCHAR(255) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL
 ) ENGINE = InnoDB;
 
--- Who leads. One row per election, never deleted; it changes only when leadership does.
+-- Who leads. One row per election, until that is forgotten; it changes only when leadership does.
 CREATE TABLE IF NOT EXISTS incumbent_election (
     name        VARCHAR(128) CHARACTER SET ascii COLLATE ascii_bin NOT NULL PRIMARY KEY,
     state       VARCHAR(16)  CHARACTER SET ascii COLLATE ascii_bin NOT NULL CHECK (state IN ('held', 'ending', 'released')),

@@ -105,7 +105,7 @@ impl Hints {
                 *sheet = sheet.after(plan)?;
                 Ok(())
             }
-            Plan::Order { .. } => {
+            Plan::Order { .. } | Plan::Forget { .. } => {
                 let problem = "without ratification nobody keeps it: leave out --unratified";
                 Err(Error::Setting { setting: "order", problem: problem.to_owned() })
             }

@@ -8,6 +8,7 @@
 use std::time::Duration;
 
 use incumbent_protocol::identity::{CandidateId, CandidateName, ElectionName};
+use incumbent_protocol::lease::order::OrderError;
 use incumbent_protocol::lease::page::Page;
 use incumbent_protocol::lease::request::{Claim, Holding};
 use incumbent_protocol::lease::row::{Record, State};
@@ -19,7 +20,7 @@ use serde::{Deserialize, Serialize};
 use super::message::Value;
 use crate::error::Error;
 use crate::store::arbiter::{Plan, controls, controls_text, misfit, odd};
-use crate::store::office::{OrderRecord, TermRecord, Warrant};
+use crate::store::office::{OrderRecord, Removing, TermRecord, Warrant};
 
 /// How many terms, and how many orders, are kept for people.
 const KEPT: usize = 20;
@@ -96,8 +97,28 @@ impl Sheet {
                 sheet.note(warrant, decree.term, *now);
                 Ok(sheet)
             }
+            Plan::Forget { .. } if self.is_forgotten() => Err(OrderError::Unknown.into()),
+            Plan::Forget { removing, removal, now } => {
+                let page =
+                    self.page.forgotten(removal).ok_or_else(|| misfit(&removing.election))?;
+                let order = OrderRecord {
+                    at: *now,
+                    verb: Removing::VERB.to_owned(),
+                    subject: Some(removing.election.to_string()),
+                    term: removal.term,
+                    actor: short(&removing.actor),
+                    reason: removing.reason.as_deref().map(short),
+                };
+                Ok(Sheet { page, terms: Vec::new(), orders: vec![order] })
+            }
             Plan::Register { .. } => Err(no_rounds()),
         }
+    }
+
+    /// Whether its election was removed and not held since. What is left keeps terms growing.
+    pub(super) fn is_forgotten(&self) -> bool {
+        let record = self.page.record.as_ref();
+        record.is_some_and(|record| record.state == State::Released) && self.terms.is_empty()
     }
 
     fn claimed(&self, election: &ElectionName, claim: &Claim) -> Result<Sheet, Error> {

@@ -170,12 +170,12 @@ impl Arbiter for Store {
     }
 
     async fn read(&mut self, names: Option<&[&ElectionName]>) -> Result<Snapshots, Error> {
-        let every = match names {
-            Some(_) => Vec::new(),
-            None => self.elections().await?,
+        let Some(names) = names else {
+            let every = self.elections().await?;
+            let (mut sheets, now) = self.sheets(&every.iter().collect::<Vec<_>>()).await?;
+            sheets.retain(|_, sheet| !sheet.is_forgotten());
+            return Ok(snapshots(sheets.iter().map(|(name, sheet)| (name.clone(), sheet)), now));
         };
-        let every: Vec<&ElectionName> = every.iter().collect();
-        let names = names.unwrap_or(&every);
         let (sheets, now) = self.sheets(names).await?;
         Ok(snapshots(sheets.iter().map(|(name, sheet)| (name.clone(), sheet)), now))
     }

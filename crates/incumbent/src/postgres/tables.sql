@@ -5,7 +5,7 @@ CREATE TABLE IF NOT EXISTS incumbent_meta (
     value text NOT NULL
 );
 
--- Who leads. One row per election, never deleted; it changes only when leadership does.
+-- Who leads. One row per election, until that is forgotten; it changes only when leadership does.
 CREATE TABLE IF NOT EXISTS incumbent_election (
     name        text   COLLATE "C" NOT NULL PRIMARY KEY,
     state       text   NOT NULL CHECK (state IN ('held', 'ending', 'released')),

@@ -19,7 +19,7 @@ use super::dialect::{Dialect, Reply, list};
 use super::row::number;
 use super::write::text_or_null;
 use crate::error::Error;
-use crate::store::arbiter::{Rolls, SURPLUS_MAX, most_lines, note_odd, odd, sift};
+use crate::store::arbiter::{REMOVALS, Rolls, SURPLUS_MAX, most_lines, note_odd, odd, sift};
 use crate::store::office::OrderRecord;
 use crate::store::roster;
 
@@ -157,7 +157,8 @@ fn line(row: &[Option<String>]) -> Result<(ElectionName, Peer, StoreTime), Error
 pub(super) fn select_orders(election: &ElectionName, most: u32) -> String {
     format!(
         "SELECT at_us, verb, subject, term, actor, reason FROM incumbent_order
-        WHERE election = '{election}' ORDER BY at_us DESC LIMIT {most}"
+        WHERE election = '{election}' OR (election = '{REMOVALS}' AND subject = '{election}')
+        ORDER BY at_us DESC LIMIT {most}"
     )
 }
 

@@ -6,6 +6,7 @@
 //! orders.
 
 use incumbent_protocol::identity::{CandidateName, ElectionName};
+use incumbent_protocol::lease::forget::Removal;
 use incumbent_protocol::lease::order::Decree;
 use incumbent_protocol::lease::request::Claim;
 use incumbent_protocol::time::StoreTime;
@@ -13,8 +14,8 @@ use incumbent_protocol::time::StoreTime;
 use super::dialect::{Dialect, Reply};
 use super::register;
 use crate::error::Error;
-use crate::store::arbiter::{ORDERS_KEPT, Plan, controls_text, misfit, words};
-use crate::store::office::Warrant;
+use crate::store::arbiter::{ORDERS_KEPT, Plan, REMOVALS, controls_text, misfit, words};
+use crate::store::office::{Removing, Warrant};
 
 /// How many terms of an election are kept for people to see.
 const KEPT: u32 = 1_000;
@@ -40,6 +41,9 @@ impl<'a> Script<'a> {
                     script.release(election, *now, successor.as_ref());
                 }
                 Plan::Order { warrant, decree, now } => script.order::<D>(warrant, decree, *now),
+                Plan::Forget { removing, removal, now } => {
+                    script.forget::<D>(removing, removal, *now);
+                }
                 Plan::Register { election, by, write, had } => {
                     let (one, sql) = register::write::<D>(election, by, write, *had);
                     script.push(election, one, sql);
@@ -162,11 +166,7 @@ impl<'a> Script<'a> {
             VALUES ('{election}', {now}, '{verb}', '{subject}', {term}, {actor}, {reason})"
             ),
         );
-        let last = ORDERS_KEPT - 1;
-        self.push(election, false, format!(
-            "DELETE FROM incumbent_order WHERE election = '{election}' AND at_us < (SELECT at_us FROM
-                (SELECT at_us FROM incumbent_order WHERE election = '{election}' ORDER BY at_us DESC LIMIT 1 OFFSET {last}) AS old)"
-        ));
+        self.trim_orders(election, election.as_str());
         if !decree.ends {
             return;
         }
@@ -182,6 +182,50 @@ impl<'a> Script<'a> {
         self.push(election, false, format!(
             "UPDATE incumbent_term SET ending = '{ending}', ended_us = {now}, actor = {actor}, note = {reason}
             WHERE election = '{election}' AND term = {term} AND ended_us IS NULL"
+        ));
+    }
+
+    /// Removes an election, and writes down that it was removed.
+    fn forget<D: Dialect>(&mut self, removing: &'a Removing, removal: &Removal, now: StoreTime) {
+        let Removing { election, actor, reason, .. } = removing;
+        let (term, now) = (removal.term, now.as_micros());
+        let beat = removal.expected.map_or(0, |(_, beat)| beat);
+        self.push(election, true, format!(
+            "DELETE FROM incumbent_beat WHERE name = '{election}' AND term = {term} AND beat = {beat}"
+        ));
+        self.push(
+            election,
+            true,
+            format!("DELETE FROM incumbent_election WHERE name = '{election}' AND term = {term}"),
+        );
+        for (table, key) in [
+            ("incumbent_term", "election"),
+            ("incumbent_order", "election"),
+            ("incumbent_candidate", "election"),
+            ("incumbent_descriptor", "election"),
+            ("incumbent_vars", "name"),
+        ] {
+            self.push(election, false, format!("DELETE FROM {table} WHERE {key} = '{election}'"));
+        }
+        let (verb, actor) = (Removing::VERB, D::text(actor));
+        let reason = text_or_null::<D>(reason.as_deref());
+        self.push(
+            election,
+            true,
+            format!(
+                "INSERT INTO incumbent_order (election, at_us, verb, subject, term, actor, reason)
+            VALUES ('{REMOVALS}', {now}, '{verb}', '{election}', {term}, {actor}, {reason})"
+            ),
+        );
+        self.trim_orders(election, REMOVALS);
+    }
+
+    /// Keeps the newest orders of those that are kept under this name.
+    fn trim_orders(&mut self, election: &'a ElectionName, under: &str) {
+        let last = ORDERS_KEPT - 1;
+        self.push(election, false, format!(
+            "DELETE FROM incumbent_order WHERE election = '{under}' AND at_us < (SELECT at_us FROM
+                (SELECT at_us FROM incumbent_order WHERE election = '{under}' ORDER BY at_us DESC LIMIT 1 OFFSET {last}) AS old)"
         ));
     }
 

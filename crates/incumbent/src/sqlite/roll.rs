@@ -19,7 +19,7 @@ use super::write::micros;
 use super::{Store, trouble};
 use crate::clock;
 use crate::error::Error;
-use crate::store::arbiter::{Rolls, SURPLUS_MAX, most_lines, note_odd, odd, sift};
+use crate::store::arbiter::{REMOVALS, Rolls, SURPLUS_MAX, most_lines, note_odd, odd, sift};
 use crate::store::office::OrderRecord;
 use crate::store::roster;
 
@@ -47,7 +47,7 @@ const READ: &str = "
 
 const ORDERS: &str = "
     SELECT at_us, verb, subject, term, actor, reason FROM incumbent_order
-    WHERE election = ?1 ORDER BY at_us DESC LIMIT ?2";
+    WHERE election = ?1 OR (election = ?3 AND subject = ?1) ORDER BY at_us DESC LIMIT ?2";
 
 impl Store {
     pub(super) async fn call_roll(
@@ -95,7 +95,7 @@ impl Store {
         election: &ElectionName,
         most: u32,
     ) -> Result<Vec<OrderRecord>, Error> {
-        let rows = sqlx::query(ORDERS).bind(election.as_str()).bind(most);
+        let rows = sqlx::query(ORDERS).bind(election.as_str()).bind(most).bind(REMOVALS);
         let rows = rows.fetch_all(connection).await.map_err(trouble)?;
         rows.iter().map(order).collect()
     }

@@ -5,7 +5,7 @@ CREATE TABLE IF NOT EXISTS incumbent_meta (
     value TEXT NOT NULL
 ) STRICT, WITHOUT ROWID;
 
--- Who leads. One row per election, never deleted; it changes only when leadership does.
+-- Who leads. One row per election, until that is forgotten; it changes only when leadership does.
 CREATE TABLE IF NOT EXISTS incumbent_election (
     name        TEXT    NOT NULL PRIMARY KEY,
     state       TEXT    NOT NULL CHECK (state IN ('held', 'ending', 'released')),

@@ -5,6 +5,7 @@
 //! leaves its trace in the history of terms.
 
 use incumbent_protocol::identity::{CandidateName, ElectionName};
+use incumbent_protocol::lease::forget::Removal;
 use incumbent_protocol::lease::order::Decree;
 use incumbent_protocol::lease::request::Claim;
 use incumbent_protocol::time::StoreTime;
@@ -12,8 +13,8 @@ use sqlx::sqlite::SqliteConnection;
 
 use super::{register, trouble};
 use crate::error::Error;
-use crate::store::arbiter::{ORDERS_KEPT, Plan, controls_text, misfit, words};
-use crate::store::office::Warrant;
+use crate::store::arbiter::{ORDERS_KEPT, Plan, REMOVALS, controls_text, misfit, words};
+use crate::store::office::{Removing, Warrant};
 
 const CLAIM: &str = "
     INSERT INTO incumbent_election
@@ -71,6 +72,21 @@ const ORDER_TERM: &str = "
     UPDATE incumbent_term SET ending = ?3, ended_us = ?4, actor = ?5, note = ?6
     WHERE election = ?1 AND term = ?2 AND ended_us IS NULL";
 
+/// What only an election that is removed as it was seen must lose.
+const FORGET_BEAT: &str = "
+    DELETE FROM incumbent_beat WHERE name = ?1 AND term = ?2 AND beat = ?3";
+
+const FORGET: &str = "DELETE FROM incumbent_election WHERE name = ?1 AND term = ?2";
+
+/// Everything else that is kept of an election.
+const FORGET_REST: [&str; 5] = [
+    "DELETE FROM incumbent_term WHERE election = ?1",
+    "DELETE FROM incumbent_order WHERE election = ?1",
+    "DELETE FROM incumbent_candidate WHERE election = ?1",
+    "DELETE FROM incumbent_descriptor WHERE election = ?1",
+    "DELETE FROM incumbent_vars WHERE name = ?1",
+];
+
 /// Writes one plan; tells how many statements that took.
 pub(super) async fn put(work: &mut SqliteConnection, plan: &Plan) -> Result<u64, Error> {
     match plan {
@@ -79,6 +95,7 @@ pub(super) async fn put(work: &mut SqliteConnection, plan: &Plan) -> Result<u64,
             put_release(work, election, *now, successor.as_ref()).await
         }
         Plan::Order { warrant, decree, now } => put_order(work, warrant, decree, *now).await,
+        Plan::Forget { removing, removal, now } => put_removal(work, removing, removal, *now).await,
         Plan::Register { election, by, write, .. } => {
             register::put(work, election, by, write).await.map(|()| 1)
         }
@@ -170,6 +187,32 @@ async fn put_order(
     let term = term.bind(micros(now)).bind(&papers.actor).bind(&papers.reason);
     term.execute(work).await.map_err(trouble)?;
     Ok(6)
+}
+
+async fn put_removal(
+    work: &mut SqliteConnection,
+    removing: &Removing,
+    removal: &Removal,
+    now: StoreTime,
+) -> Result<u64, Error> {
+    let (name, term) = (removing.election.as_str(), signed(removal.term.get()));
+    let beat = removal.expected.map(|(_, beat)| signed(beat));
+    let beats = sqlx::query(FORGET_BEAT).bind(name).bind(term).bind(beat);
+    let beats = beats.execute(&mut *work).await.map_err(trouble)?.rows_affected();
+    let rows = sqlx::query(FORGET).bind(name).bind(term);
+    let rows = rows.execute(&mut *work).await.map_err(trouble)?.rows_affected();
+    if (beats, rows) != (1, 1) {
+        return Err(misfit(&removing.election));
+    }
+    for forget in FORGET_REST {
+        sqlx::query(forget).bind(name).execute(&mut *work).await.map_err(trouble)?;
+    }
+    let noted = sqlx::query(NOTE_ORDER).bind(REMOVALS).bind(micros(now)).bind(Removing::VERB);
+    let noted = noted.bind(name).bind(term).bind(&removing.actor).bind(&removing.reason);
+    noted.execute(&mut *work).await.map_err(trouble)?;
+    let forget = sqlx::query(FORGET_ORDERS).bind(REMOVALS).bind(ORDERS_KEPT - 1);
+    forget.execute(work).await.map_err(trouble)?;
+    Ok(9)
 }
 
 pub(super) fn micros(time: StoreTime) -> i64 {

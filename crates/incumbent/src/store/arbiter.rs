@@ -9,6 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use incumbent_protocol::controls::Controls;
 use incumbent_protocol::identity::{CandidateId, CandidateName, ElectionName};
+use incumbent_protocol::lease::forget::Removal;
 use incumbent_protocol::lease::order::Decree;
 use incumbent_protocol::lease::request::{Claim, Holding};
 use incumbent_protocol::lease::row::Snapshot;
@@ -19,7 +20,7 @@ use incumbent_protocol::rules::Expiry;
 use incumbent_protocol::time::StoreTime;
 
 use super::holder::LockHolder;
-use super::office::{OrderRecord, TermRecord, Warrant};
+use super::office::{OrderRecord, Removing, TermRecord, Warrant};
 use super::round::Answer;
 use crate::error::Error;
 
@@ -123,6 +124,10 @@ pub(crate) fn sift(rolls: Rolls, now: StoreTime) -> (Rolls, Vec<(ElectionName, P
 /// How many orders of an election are kept for people to see.
 pub(crate) const ORDERS_KEPT: u32 = 1_000;
 
+/// Where the newest removals of elections are kept among the orders: the name of no election.
+#[cfg(any(feature = "sqlite", feature = "postgres", feature = "mysql"))]
+pub(crate) const REMOVALS: &str = "";
+
 /// Elections as one read found them.
 #[derive(Debug)]
 pub(crate) struct Snapshots {
@@ -154,6 +159,8 @@ pub(crate) enum Plan {
     Release { election: ElectionName, now: StoreTime, successor: Option<CandidateName> },
     /// Do what an operator ordered.
     Order { warrant: Box<Warrant>, decree: Box<Decree>, now: StoreTime },
+    /// Remove an election.
+    Forget { removing: Box<Removing>, removal: Box<Removal>, now: StoreTime },
     /// Write to the registers of an election.
     Register { election: ElectionName, by: CandidateId, write: Box<Write>, had: Option<StoreTime> },
 }

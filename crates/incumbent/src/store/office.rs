@@ -5,6 +5,7 @@
 //! a transaction and leaves its actor and its reason in the history.
 
 use incumbent_protocol::identity::ElectionName;
+use incumbent_protocol::lease::forget::{Forget, Removal};
 use incumbent_protocol::lease::order::{Decree, Order, Papers};
 use incumbent_protocol::lease::row::Snapshot;
 use incumbent_protocol::term::Term;
@@ -45,9 +46,9 @@ pub struct TermRecord {
 pub struct OrderRecord {
     /// When, in microseconds since 1970 by the store's clock.
     pub at: StoreTime,
-    /// What: `demote`, `takeover`, `transfer`, `pause`, `resume`, `cordon` or `uncordon`.
+    /// What: `demote`, `takeover`, `transfer`, `pause`, `resume`, `cordon`, `uncordon` or `forget`.
     pub verb: String,
-    /// Whom it named.
+    /// Whom it named; for `forget`, the election.
     pub subject: Option<String>,
     /// The term that the election was in.
     pub term: Term,
@@ -75,6 +76,20 @@ impl Warrant {
             _ => "demoted",
         }
     }
+}
+
+/// A request to remove an election, and who gives it.
+#[derive(Clone, Debug)]
+pub(crate) struct Removing {
+    pub(crate) election: ElectionName,
+    pub(crate) forget: Forget,
+    pub(crate) actor: String,
+    pub(crate) reason: Option<String>,
+}
+
+impl Removing {
+    /// The word for it in the history of orders.
+    pub(crate) const VERB: &str = "forget";
 }
 
 /// Shows the named election, or all of them.
@@ -120,4 +135,31 @@ pub(crate) async fn carry_out<A: Arbiter>(
     let decree = written?;
     store.ring();
     Ok(decree)
+}
+
+/// Removes an election, if the protocol allows it.
+pub(crate) async fn forget<A: Arbiter>(
+    store: &mut A,
+    removing: &Removing,
+) -> Result<Removal, Error> {
+    let election = &removing.election;
+    let roll = store.roll(&[], &[election]).await?.remove(election).unwrap_or_default();
+    let forget = Forget { roll, ..removing.forget.clone() };
+    let decide = |mut found: Snapshots| {
+        let snapshot = found.take(election);
+        let removal = forget.decide(&snapshot)?;
+        let (removing, now) = (Box::new(removing.clone()), snapshot.now);
+        let plan = Plan::Forget { removing, removal: Box::new(removal.clone()), now };
+        Ok((vec![plan], removal))
+    };
+    let mut written = store.write(&[election], decide).await;
+    for _ in 1..TRIES {
+        if !matches!(written, Err(Error::Conflict(_))) {
+            break;
+        }
+        written = store.write(&[election], decide).await;
+    }
+    let removal = written?;
+    store.ring();
+    Ok(removal)
 }

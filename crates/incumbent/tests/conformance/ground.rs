@@ -48,7 +48,7 @@ impl Kind {
     }
 
     /// Whether elections are kept by processes, and not by a database.
-    const fn is_peers(self) -> bool {
+    pub(crate) const fn is_peers(self) -> bool {
         matches!(self, Kind::Ring | Kind::Bully)
     }
 

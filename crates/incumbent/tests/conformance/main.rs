@@ -13,6 +13,7 @@ mod elect;
 mod evicted;
 mod expiry;
 mod fenced;
+mod forget;
 mod ground;
 mod handover;
 mod host;
@@ -61,6 +62,8 @@ macro_rules! everywhere {
             orders::a_takeover_names_the_next_leader,
             orders::a_demoted_leader_lets_another_go_first,
             orders::an_order_that_makes_no_sense_changes_nothing,
+            forget::a_forgotten_election_leaves_nothing_and_begins_anew_under_a_greater_token,
+            forget::an_election_whose_leader_vanished_is_not_forgotten_before_its_lease_is_over,
             handover::a_transfer_lets_the_work_end_first_and_then_the_named_one_leads,
             handover::work_that_does_not_end_is_ended_when_the_time_for_it_is_up,
             handover::a_hand_over_goes_on_when_nobody_waits_for_it,
@@ -417,6 +420,8 @@ macro_rules! among_peers {
             orders::a_takeover_names_the_next_leader,
             orders::a_demoted_leader_lets_another_go_first,
             orders::an_order_that_makes_no_sense_changes_nothing,
+            forget::a_forgotten_election_leaves_nothing_and_begins_anew_under_a_greater_token,
+            forget::an_election_whose_leader_vanished_is_not_forgotten_before_its_lease_is_over,
             handover::a_transfer_lets_the_work_end_first_and_then_the_named_one_leads,
             handover::work_that_does_not_end_is_ended_when_the_time_for_it_is_up,
             handover::a_hand_over_goes_on_when_nobody_waits_for_it,

@@ -144,6 +144,7 @@ const fn election_of(plan: &Plan) -> &ElectionName {
         | Plan::Release { election, .. }
         | Plan::Register { election, .. } => election,
         Plan::Order { warrant, .. } => &warrant.election,
+        Plan::Forget { removing, .. } => &removing.election,
     }
 }
 
@@ -152,11 +153,11 @@ fn ends(plan: &Plan) -> bool {
     match plan {
         Plan::Release { .. } => true,
         Plan::Order { decree, .. } => decree.ends,
-        Plan::Claim { .. } | Plan::Register { .. } => false,
+        Plan::Claim { .. } | Plan::Forget { .. } | Plan::Register { .. } => false,
     }
 }
 
 /// Whether a plan is an order in that election.
 fn orders_in(plan: &Plan, election: &ElectionName) -> bool {
-    matches!(plan, Plan::Order { .. }) && election_of(plan) == election
+    matches!(plan, Plan::Order { .. } | Plan::Forget { .. }) && election_of(plan) == election
 }
