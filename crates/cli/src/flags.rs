@@ -27,7 +27,7 @@ mod run;
 pub(crate) use bench::{BenchArgs, BenchCommand, FailoverArgs, HostArgs};
 pub(crate) use health::{HealthFlags, HealthUsage};
 pub(crate) use orders::{
-    ControlArgs, CordonArgs, DemoteArgs, ExplainArgs, Papers, ReachArgs, TakeoverArgs,
+    ControlArgs, CordonArgs, DemoteArgs, ExplainArgs, ForgetArgs, Papers, ReachArgs, TakeoverArgs,
     TransferArgs, WaitArgs,
 };
 pub(crate) use peers::{PeerFlags, SECRET, VotersArgs, VotersCommand, private_variables};
@@ -222,6 +222,9 @@ pub(crate) enum Command {
     /// Let a candidate win again.
     #[command(after_help = examples::UNCORDON)]
     Uncordon(CordonArgs),
+    /// Remove an election that nobody holds any more.
+    #[command(after_help = examples::FORGET)]
+    Forget(ForgetArgs),
     /// Show who votes among peers, let one more vote, or take the vote of one.
     #[command(after_help = examples::VOTERS)]
     Voters(VotersArgs),
@@ -289,6 +292,7 @@ impl Command {
             Command::Takeover(args) => &args.election,
             Command::Pause(args) | Command::Resume(args) => &args.election,
             Command::Cordon(args) | Command::Uncordon(args) => &args.election,
+            Command::Forget(args) => return Some(&args.election.named),
             _ => return None,
         };
         argument.named.as_ref()
@@ -301,6 +305,14 @@ pub(crate) struct ElectionArg {
     /// Which election; the same as --election.
     #[arg(value_name = "ELECTION")]
     pub(crate) named: Option<String>,
+}
+
+/// The election as an argument that must be given.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct NamedElectionArg {
+    /// Which election.
+    #[arg(value_name = "ELECTION")]
+    pub(crate) named: String,
 }
 
 /// What `status` takes.

@@ -29,7 +29,21 @@ pub(crate) async fn history(
     if printer.json() {
         printer.value(&faces.collect::<Vec<_>>())?;
     } else if terms.is_empty() {
-        printer.line(format!("nobody ever led {} here", settings.election))?;
+        let removed = orders.first().filter(|order| order.verb == "forget");
+        printer.line(match removed {
+            None => format!("nobody ever led {} here", settings.election),
+            Some(order) => format!(
+                "{} was forgotten at {}, after term {}, by {}{}",
+                settings.election,
+                moment::show(order.at),
+                order.term,
+                or_dash(Some(&order.actor)),
+                order
+                    .reason
+                    .as_ref()
+                    .map_or_else(String::new, |why| format!(" ({})", or_dash(Some(why)))),
+            ),
+        })?;
     } else {
         let mut table = Table::new(HEAD);
         let mut is_backwards = false;

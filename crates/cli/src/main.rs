@@ -82,6 +82,7 @@ async fn dispatch(flags: Flags, printer: &Printer) -> anyhow::Result<Exit> {
         Command::Resume(args) => order::resume(&settings?, printer, &args).await,
         Command::Cordon(args) => order::cordon(&settings?, printer, &args).await,
         Command::Uncordon(args) => order::uncordon(&settings?, printer, &args).await,
+        Command::Forget(args) => order::forget(&settings?, printer, &args).await,
         Command::Voters(args) => voters::voters(&settings?, printer, &args).await,
         Command::Secret => secret::secret(printer),
         Command::Schema(args) => schema::schema(&settings?, printer, &args).await,

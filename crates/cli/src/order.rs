@@ -4,6 +4,7 @@
 //! |---|---|
 //! | [`term`] | `transfer`, `demote` and `takeover`: what becomes of the present term |
 //! | [`control`] | `pause`, `resume`, `cordon` and `uncordon`: what stays in force, in one election or all |
+//! | [`mod@forget`] | `forget`: what removes an election |
 //! | [`consent`] | looking first, and asking |
 //! | [`words`] | an order for people |
 //! | [`face`] | an order for programs |
@@ -18,6 +19,7 @@ mod actor;
 mod consent;
 mod control;
 mod face;
+mod forget;
 mod term;
 mod words;
 
@@ -25,6 +27,7 @@ use incumbent::{Backend, Decree, Error, Order};
 use thiserror::Error;
 
 pub(crate) use self::control::{cordon, pause, resume, uncordon};
+pub(crate) use self::forget::forget;
 pub(crate) use self::term::{demote, takeover, transfer};
 use crate::flags::Papers;
 
@@ -39,6 +42,11 @@ pub(crate) enum OrderUsage {
         "a takeover needs your word: there is no terminal to ask on, so say --yes; nothing was changed"
     )]
     Unconfirmed,
+    /// There is nobody to ask whether an election is to be removed, and nobody said yes.
+    #[error(
+        "refusing to forget {0} without confirmation (standard input is not a terminal): pass --yes; nothing was changed"
+    )]
+    UnconfirmedRemoval(String),
     /// What would be kept for people to read cannot be read.
     #[error("cannot use this {0}: it must be one line of text, of 1000 bytes at most")]
     Text(&'static str),

@@ -6,7 +6,6 @@
 pub(super) const ALL: &str = "\
 Examples:
   incumbent run -- ./scheduler            run it on whichever host leads
-  incumbent status                        who leads?
   incumbent doctor                        can elections be held here?
   incumbent demo                          see a failover in ten seconds";
 
@@ -128,6 +127,16 @@ Ends a hold-off too.
 Examples:
   incumbent uncordon host-1
   incumbent uncordon host-1 --all";
+
+pub(super) const FORGET: &str = "\
+Removes the election with its past terms, its orders (a cordon too) and its list of candidates. Stop its
+candidates first: it is refused while the election is led or paused, or while candidates take part.
+Watches the election for one lease, so that no old leader can still act, and asks before that. An
+election of that name can be held again at any time; its tokens go on growing.
+
+Examples:
+  incumbent forget billing
+  incumbent forget billing --yes --reason 'moved to another database'";
 
 pub(super) const VOTERS: &str = "\
 Voters are changed one at a time, and a majority of them must be up for it. Whoever is added must be

@@ -1,4 +1,4 @@
-//! What the orders of operators take: transfer, demote, takeover, pause, resume, cordon, uncordon.
+//! What the orders of operators take: transfer, demote, takeover, pause, resume, cordon, uncordon, forget.
 //!
 //! Assumes: nothing; everything comes from people.
 //! Promises: a name is only text here; whether there is such a candidate is for the store to say.
@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use clap::Args;
 
-use super::ElectionArg;
+use super::{ElectionArg, NamedElectionArg};
 use crate::span;
 
 /// What every order comes with.
@@ -110,6 +110,18 @@ pub(crate) struct CordonArgs {
     pub(crate) election: ElectionArg,
     #[command(flatten)]
     pub(crate) reach: ReachArgs,
+}
+
+/// What `forget` takes.
+#[derive(Debug, Args)]
+pub(crate) struct ForgetArgs {
+    #[command(flatten)]
+    pub(crate) election: NamedElectionArg,
+    /// Do it without asking; needed where there is no terminal to ask on.
+    #[arg(long)]
+    pub(crate) yes: bool,
+    #[command(flatten)]
+    pub(crate) papers: Papers,
 }
 
 /// What `explain` takes.

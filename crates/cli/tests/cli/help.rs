@@ -38,6 +38,7 @@ fn every_command_has_a_page_with_examples() {
         "resume",
         "cordon",
         "uncordon",
+        "forget",
         "voters",
         "secret",
         "schema",

@@ -11,6 +11,7 @@ mod controls;
 mod demo;
 mod doctor;
 mod explain;
+mod forget;
 mod help;
 mod look;
 #[path = "../mask/mod.rs"]
