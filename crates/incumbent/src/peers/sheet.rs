@@ -109,7 +109,7 @@ impl Sheet {
                     actor: short(&removing.actor),
                     reason: removing.reason.as_deref().map(short),
                 };
-                Ok(Sheet { page, terms: Vec::new(), orders: vec![order] })
+                Ok(Sheet { page, terms: Vec::new(), orders: vec![order], unread: None })
             }
             Plan::Register { .. } => Err(no_rounds()),
         }
