@@ -12,11 +12,14 @@ FROM (
     SELECT e.name AS election, 'the lock of the election' AS what, l.pid, l.virtualtransaction AS work
     FROM pg_locks AS l
     JOIN incumbent_election AS e ON l.objid::bigint = hashtext(e.name COLLATE "C") & 4294967295::bigint
-    WHERE l.locktype = 'advisory' AND l.granted AND l.classid = 1768842101 AND l.objsubid = 2
+    -- Sessions of the whole server are listed, and databases may have elections of the same name.
+    WHERE l.database = (SELECT oid FROM pg_database WHERE datname = current_database())
+        AND l.locktype = 'advisory' AND l.granted AND l.classid = 1768842101 AND l.objsubid = 2
     UNION ALL
     SELECT NULL, concat('the table ', l.relation::regclass), l.pid, l.virtualtransaction
     FROM pg_locks AS l
-    WHERE l.locktype = 'relation' AND l.granted
+    WHERE l.database = (SELECT oid FROM pg_database WHERE datname = current_database())
+        AND l.locktype = 'relation' AND l.granted
         AND l.relation IN (to_regclass('incumbent_election'), to_regclass('incumbent_beat'))
         AND l.mode IN ('ShareLock', 'ShareRowExclusiveLock', 'ExclusiveLock', 'AccessExclusiveLock')
 ) AS held

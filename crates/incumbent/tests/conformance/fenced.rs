@@ -360,3 +360,29 @@ pub(crate) async fn whoever_keeps_the_lock_of_an_election_is_named(ground: &Grou
     backend.close().await;
     close_all([one]).await;
 }
+
+/// PostgreSQL lists the locks of all databases of a server.
+pub(crate) async fn whoever_keeps_a_lock_in_another_database_is_not_named(ground: &Ground) {
+    let here = ground.candidate("one", LONG).await;
+    let leads_here = lead(&here).await;
+    let other = Ground::new(ground.kind).await;
+    let there = other.candidate("one", LONG).await;
+    let leads_there = lead(&there).await;
+    let guard = format!("SELECT incumbent_guard('{BILLING}', {})", leads_there.token());
+    with_pool!(&other.users, pool => {
+        let mut work = pool.begin().await.expect("begins");
+        send!(guard, &mut *work).expect("holds the lock");
+        // The same question where the lock is says when it would have been named.
+        let mut found = Vec::new();
+        until("it is named there", async || {
+            found = there.backend().lock_holders().await.expect("looks");
+            !found.is_empty()
+        })
+        .await;
+        assert_eq!(here.backend().lock_holders().await.expect("looks"), []);
+        work.commit().await.expect("commits");
+    });
+    drop((leads_here, leads_there));
+    close_all([here, there]).await;
+    other.judge();
+}

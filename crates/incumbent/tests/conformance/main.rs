@@ -305,6 +305,7 @@ mod postgres {
     scenarios! { Postgres:
         bell::candidates_listen_at_the_server,
         fenced::an_order_is_not_passed_by_later_writers,
+        fenced::whoever_keeps_a_lock_in_another_database_is_not_named,
         roles::a_table_of_the_callers_own_does_not_fool_the_guard,
         roles::whoever_was_not_granted_the_guard_cannot_call_it,
         input::an_unlogged_table_is_refused,
