@@ -85,7 +85,7 @@ struct Face<'a> {
 struct CauseFace {
     /// `leads`, `hands_over`, `never_held`, `never_seen`, `silent`, `left`, `duplicate`, `unfit`,
     /// `draining`, `paused`, `cordoned`, `held_off`, `promised`, `reserved`, `awaited`, `led`,
-    /// `outranked`, `in_line`, `held_up` or `contends`.
+    /// `outranked`, `in_line`, `held_up`, `may_be_held_up`, `locks_unseen` or `contends`.
     cause: &'static str,
     words: String,
 }

@@ -6,7 +6,7 @@
 
 pub(crate) mod controls;
 
-use incumbent::{Expiry, LockHolder, Protocol, Rules, Sight, Status};
+use incumbent::{Error, Expiry, LockHolder, Protocol, Rules, Sight, Status};
 use serde::Serialize;
 
 use crate::exit::Exit;
@@ -28,8 +28,7 @@ pub(crate) async fn status(
     } else {
         vec![backend.status(&settings.election).await?]
     };
-    // Whoever may not see them is told the rest.
-    let holders = backend.lock_holders().await.unwrap_or_default();
+    let holders = backend.lock_holders().await;
     backend.close().await;
     let protocol = |rules: &Rules| settings.protocol_by(rules);
     let face = |one| Face::of(one, protocol, &holders);
@@ -45,9 +44,12 @@ pub(crate) async fn status(
         ([], false) => printer.line("no election was ever held here")?,
         (all, false) => {
             printer.line(overview(all, protocol))?;
-            for holder in &holders {
+            for holder in holders.iter().flatten() {
                 let of = holder.election.as_ref().map(|name| format!(" {name}"));
                 printer.line(format!("held up{}: {holder}", of.unwrap_or_default()))?;
+            }
+            if let Err(error) = &holders {
+                printer.line(format!("held up: {}", unseen(error)))?;
             }
         }
     }
@@ -83,14 +85,18 @@ struct Face {
     last_term: Option<u64>,
     /// What operators have in force.
     controls: controls::Face,
-    /// Who has kept a lock for a second or more, while orders and claims wait for it.
-    held_up_by: Vec<String>,
+    /// Who has kept a lock for a second or more, while orders and claims wait for it. Null if that cannot
+    /// be seen.
+    held_up_by: Option<Vec<String>>,
     /// The store's clock.
     now: String,
 }
 
+/// Who holds elections up, if that can be seen.
+type Holders = Result<Vec<LockHolder>, Error>;
+
 impl Face {
-    fn of(status: &Status, protocol: impl Fn(&Rules) -> Protocol, holders: &[LockHolder]) -> Face {
+    fn of(status: &Status, protocol: impl Fn(&Rules) -> Protocol, holders: &Holders) -> Face {
         let leader = status.leader();
         let record = status.record.as_ref();
         let rules = record.map(|record| record.rules);
@@ -111,7 +117,10 @@ impl Face {
             last_holder: record.map(|record| record.holder.name.to_string()),
             last_term: record.map(|record| record.term.get()),
             controls: controls::Face::of(&controls::in_force(status)),
-            held_up_by: of(status, holders).map(ToString::to_string).collect(),
+            held_up_by: holders
+                .as_ref()
+                .ok()
+                .map(|holders| of(status, holders).map(ToString::to_string).collect()),
             now: moment::rfc3339(status.now),
         }
     }
@@ -123,6 +132,11 @@ fn of<'a>(status: &Status, holders: &'a [LockHolder]) -> impl Iterator<Item = &'
     holders.iter().filter(move |one| one.election.as_ref().is_none_or(|it| *it == name))
 }
 
+/// What is said where nobody can be named.
+fn unseen(error: &Error) -> String {
+    format!("cannot be seen: {error}").replace(char::is_control, " ")
+}
+
 /// Whose clock counts. Those who are in line watch by their own.
 const fn expiry(rules: &Rules) -> &'static str {
     match rules.expiry() {
@@ -132,7 +146,7 @@ const fn expiry(rules: &Rules) -> &'static str {
 }
 
 /// One election, for people.
-fn page(status: &Status, protocol: impl Fn(&Rules) -> Protocol, holders: &[LockHolder]) -> String {
+fn page(status: &Status, protocol: impl Fn(&Rules) -> Protocol, holders: &Holders) -> String {
     let mut lines = vec![("election", status.election.to_string()), ("state", state(status))];
     if let Some(leader) = status.leader() {
         let since = moment::show(leader.since);
@@ -153,7 +167,10 @@ fn page(status: &Status, protocol: impl Fn(&Rules) -> Protocol, holders: &[LockH
         lines.push(("next", format!("reserved for {successor}")));
     }
     lines.extend(controls::lines(status));
-    lines.extend(of(status, holders).map(|one| ("held up", one.to_string())));
+    match holders {
+        Ok(holders) => lines.extend(of(status, holders).map(|one| ("held up", one.to_string()))),
+        Err(error) => lines.push(("held up", unseen(error))),
+    }
     let lines = lines.iter().map(|(key, value)| format!("{key:<10}{value}"));
     lines.collect::<Vec<_>>().join("\n")
 }

@@ -56,3 +56,20 @@ async fn the_doctor_reports_on_postgres() {
 async fn the_doctor_reports_on_mariadb() {
     examined(Kind::Mariadb, "doctor-mariadb").await;
 }
+
+/// Its user has no right to see the transactions of others.
+#[tokio::test]
+async fn a_status_says_that_it_cannot_see_who_holds_elections_up_on_mariadb() {
+    let url = Kind::Mariadb.fresh().await;
+    let troupe = Troupe::new(PROGRAM, "1s").at(&url);
+    let made = output(troupe.call("schema").arg("--apply"));
+    assert!(made.status.success(), "{made:?}");
+    assert_eq!(output(troupe.call("run").args(["--", "true"])).status.code(), Some(0));
+    let json = output(troupe.call("status").arg("--json"));
+    let json: serde_json::Value = serde_json::from_slice(&json.stdout).expect("JSON");
+    assert_eq!(json.get("held_up_by"), Some(&serde_json::Value::Null), "{json}");
+    for look in [&["status"][..], &["status", "--all"]] {
+        let said = text(&output(troupe.call(look[0]).args(&look[1..])).stdout);
+        assert!(said.contains("cannot be seen") && said.contains("PROCESS"), "{said}");
+    }
+}

@@ -14,20 +14,34 @@ use incumbent_protocol::rules::Expiry;
 use super::Backend;
 use crate::driver::Errand;
 use crate::error::Error;
+use crate::store::holder::LockHolder;
 
 /// What an explanation is drawn from.
 struct Field {
     snapshot: Snapshot,
     peers: Vec<Peer>,
     line: Vec<CandidateId>,
-    /// Who holds it up.
-    holders: Vec<String>,
+    /// Who holds it up, if that can be seen.
+    holders: Result<Vec<LockHolder>, Error>,
 }
 
 impl Field {
     fn explain(&self, name: &CandidateName) -> Vec<Cause> {
         let causes = explain(name, &self.snapshot, &self.peers, &self.line);
-        held_up(causes, self.holders.iter().cloned())
+        let holders = match &self.holders {
+            Ok(holders) => holders,
+            Err(error) => {
+                let unseen = Cause::LocksUnseen { why: error.to_string() };
+                return causes.into_iter().chain([unseen]).collect();
+            }
+        };
+        // Of some it is known that they keep a lock that elections wait for.
+        let (sure, perhaps): (Vec<_>, Vec<_>) =
+            holders.iter().partition(|holder| holder.end.is_some());
+        let mut causes = held_up(causes, sure.iter().map(ToString::to_string));
+        let perhaps = perhaps.iter().map(|by| Cause::MayBeHeldUp { by: by.to_string() });
+        causes.extend(perhaps);
+        causes
     }
 }
 
@@ -71,10 +85,10 @@ impl Backend {
         let look = |done| Errand::Look { election: Some(name.clone()), done };
         let mut found = self.ask(look).await?;
         let (_, snapshot) = found.pop().ok_or(Error::Closed)?;
-        // Whoever may not see them is told the rest.
-        let mut holders = self.lock_holders().await.unwrap_or_default();
-        holders.retain(|one| one.election.as_ref().is_none_or(|it| *it == name));
-        let holders = holders.iter().map(ToString::to_string).collect();
+        let mut holders = self.lock_holders().await;
+        if let Ok(holders) = &mut holders {
+            holders.retain(|one| one.election.as_ref().is_none_or(|it| *it == name));
+        }
         let peers = self.candidates(election).await?;
         // A roster may be left over from a time when the election was held by rounds.
         let by_lease = |record: &Record| record.rules.expiry() != Expiry::Rounds;

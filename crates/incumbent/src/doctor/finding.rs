@@ -85,7 +85,7 @@ impl Findings {
                 let advice = "orders and claims wait for it: find out why that work does not end";
                 self.warn("held up", one.to_string(), advice);
             }),
-            Err(error) => self.good("held up", format!("this user cannot see it ({error})")),
+            Err(error) => self.untried("held up", &format!("this user cannot see it ({error})")),
         }
     }
 

@@ -1,3 +1,7 @@
+-- Optional: to see who keeps a lock that elections wait for (status, explain, doctor).
+-- GRANT PROCESS ON *.* TO {user};
+-- The same on MySQL, which needs both.
+-- GRANT SELECT ON performance_schema.data_locks TO {user};
 -- What a candidate needs.
 GRANT SELECT, UPDATE ON incumbent_meta TO {user};
 GRANT SELECT, INSERT, UPDATE ON incumbent_election TO {user};

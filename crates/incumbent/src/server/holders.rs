@@ -30,7 +30,7 @@ fn holders(reply: &Reply) -> Vec<LockHolder> {
             who: cell(1).unwrap_or_default(),
             what: cell(2).unwrap_or_default(),
             held_for: cell(3).and_then(|it| it.parse().ok()).map(Duration::from_secs),
-            end: cell(4).unwrap_or_default(),
+            end: cell(4),
             work: cell(5).unwrap_or_default(),
         }
     });

@@ -44,7 +44,7 @@ fn holder(pid: u32) -> LockHolder {
         who: format!("process {pid} ({}{state})", name.trim().replace(char::is_control, " ")),
         what: "SQLite's write lock".to_owned(),
         held_for: None,
-        end: format!("{end} {pid}"),
+        end: Some(format!("{end} {pid}")),
         work: pid.to_string(),
     }
 }

@@ -29,8 +29,8 @@ pub struct LockHolder {
     pub what: String,
     /// For how long, where that can be seen.
     pub held_for: Option<Duration>,
-    /// What ends it.
-    pub end: String,
+    /// What ends it. Nothing where the store does not tell whether it is a lock that elections wait for.
+    pub end: Option<String>,
     /// Changes when it lets go and takes the lock anew.
     pub(crate) work: String,
 }
@@ -42,7 +42,10 @@ impl fmt::Display for LockHolder {
             Some(span) => write!(f, "{who} has had {what} for {} s", span.as_secs())?,
             None => write!(f, "{who} has had {what} for more than a second")?,
         }
-        write!(f, "; `{end}` ends that")
+        match end {
+            Some(end) => write!(f, "; `{end}` ends that"),
+            None => f.write_str(", which may be what orders and claims wait for"),
+        }
     }
 }
 
@@ -74,7 +77,7 @@ mod tests {
             who: "session 7".to_owned(),
             what: "a lock".to_owned(),
             held_for: held_for.map(Duration::from_secs),
-            end: "KILL 7".to_owned(),
+            end: held_for.map(|_| "KILL 7".to_owned()),
             work: work.to_owned(),
         }
     }
@@ -94,7 +97,7 @@ mod tests {
         assert_eq!(
             words,
             [
-                "session 7 has had a lock for more than a second; `KILL 7` ends that",
+                "session 7 has had a lock for more than a second, which may be what orders and claims wait for",
                 "session 7 has had a lock for 60 s; `KILL 7` ends that",
             ]
         );

@@ -181,6 +181,7 @@ macro_rules! on_servers {
         scenarios! { $kind:
             trouble::a_claim_that_was_committed_unheard_is_not_led_under,
             fenced::whoever_keeps_the_lock_of_an_election_is_named,
+            fenced::whoever_writes_elsewhere_is_not_said_to_hold_elections_up,
             trouble::nobody_is_elected_once_a_table_forgets,
             input::a_newer_schema_is_left_alone,
         }
@@ -356,6 +357,7 @@ mod mariadb {
     on_servers! { MariaDb }
     with_roles! { MariaDb }
     scenarios! { MariaDb:
+        roles::a_user_that_may_not_see_locks_is_told_so,
         input::a_table_of_another_engine_is_refused,
         input::a_server_that_is_not_there_is_named,
     }

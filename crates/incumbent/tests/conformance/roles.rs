@@ -1,6 +1,6 @@
 //! Users of the database with few rights.
 
-use incumbent::Config;
+use incumbent::{Cause, Config};
 use sqlx::error::DatabaseError;
 
 use crate::ground::Ground;
@@ -194,4 +194,28 @@ pub(crate) async fn the_right_to_call_the_guard_outlives_a_new_version(ground: &
     assert_eq!(ground.users.entries().await, 1);
     drop(leadership);
     close_all([one]).await;
+}
+
+/// On MySQL and MariaDB whoever looks at the transactions of others needs PROCESS. Else a lock could be kept for hours,
+/// and it would be said that nobody keeps one.
+pub(crate) async fn a_user_that_may_not_see_locks_is_told_so(ground: &Ground) {
+    let user = role(ground, "onlooker").await;
+    let grants = ground.schema().grants(&user).expect("grants");
+    grant(&ground.superuser(), &grants).await;
+    let url = ground.url_with(&user, PASSWORD, &ground.database().name);
+    let backend = ground.open_at(&url, &ground.config("one", LONG)).await.expect("opens");
+    let leadership = lead(&backend.election(BILLING).await.expect("opens")).await;
+    let error = backend.lock_holders().await.expect_err("it has no right to").to_string();
+    assert!(error.contains("PROCESS"), "{error}");
+    let causes = backend.explain(BILLING, "one").await.expect("explains");
+    let words: Vec<_> = causes.iter().map(Cause::word).collect();
+    assert_eq!(words, ["leads", "locks_unseen"]);
+    // What the statements name as optional is enough.
+    let right = grants.lines().find(|line| line.contains("PROCESS")).expect("it is named");
+    ground.superuser().run(right.trim_start_matches("-- ").trim_end_matches(';')).await;
+    backend.close().await;
+    drop(leadership);
+    let again = ground.open_at(&url, &ground.config("one", LONG)).await.expect("opens");
+    assert_eq!(again.lock_holders().await.expect("it may look"), []);
+    again.close().await;
 }

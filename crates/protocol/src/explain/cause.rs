@@ -110,6 +110,16 @@ pub enum Cause {
         /// Who, how, and what ends it.
         by: String,
     },
+    /// Somebody may keep the store from changing the election: the store does not tell what it is that is kept.
+    MayBeHeldUp {
+        /// Who, and how.
+        by: String,
+    },
+    /// Whether somebody keeps the store from changing the election cannot be seen.
+    LocksUnseen {
+        /// Why not.
+        why: String,
+    },
     /// Nothing speaks against it.
     Contends,
 }
@@ -160,6 +170,8 @@ impl Cause {
             Cause::Outranked { .. } => "outranked",
             Cause::InLine { .. } => "in_line",
             Cause::HeldUp { .. } => "held_up",
+            Cause::MayBeHeldUp { .. } => "may_be_held_up",
+            Cause::LocksUnseen { .. } => "locks_unseen",
             Cause::Contends => "contends",
         }
     }
@@ -187,6 +199,10 @@ impl fmt::Display for Cause {
             Cause::Draining => f.write_str("it is ending its work, to hand over"),
             Cause::Contends => f.write_str("nothing speaks against it: it may win the next term"),
             Cause::HeldUp { by } => write!(f, "the election is held up: {by}"),
+            Cause::MayBeHeldUp { by } => write!(f, "the election may be held up: {by}"),
+            Cause::LocksUnseen { why } => {
+                write!(f, "whether a lock holds the election up cannot be seen: {why}")
+            }
             Cause::InLine { ahead: 0 } => f.write_str("it is the next in line"),
             Cause::InLine { ahead: 1 } => f.write_str("one is before it in line"),
             Cause::InLine { ahead } => write!(f, "{ahead} are before it in line"),
