@@ -232,3 +232,32 @@ fn whoever_keeps_the_write_lock_of_a_file_is_named() {
     let explained = desk.ask(&["explain", "bob", "--json"]).json();
     assert_eq!(explained["causes"][0]["cause"], "held_up", "{explained}");
 }
+
+/// Whoever writes all the time has the lock whenever it is looked at, and keeps nobody waiting for long.
+#[test]
+fn whoever_writes_one_transaction_after_the_other_is_not_named() {
+    let desk = Desk::new();
+    let _alice = desk.leader("alice");
+    let runtime = tokio::runtime::Runtime::new().expect("a runtime");
+    let options = SqliteConnectOptions::new().filename(desk.path("elections.db"));
+    let mut writer = runtime.block_on(async {
+        let patient = options.busy_timeout(Duration::from_secs(30));
+        let mut writer = patient.connect().await.expect("connects");
+        sqlx::query("CREATE TABLE work (at INTEGER)").execute(&mut writer).await.expect("a table");
+        writer
+    });
+    let busy = runtime.spawn(async move {
+        loop {
+            for statement in ["BEGIN IMMEDIATE", "INSERT INTO work VALUES (1)"] {
+                sqlx::query(statement).execute(&mut writer).await.expect("writes");
+            }
+            tokio::time::sleep(Duration::from_millis(60)).await;
+            sqlx::query("COMMIT").execute(&mut writer).await.expect("commits");
+        }
+    });
+    for _ in 0..3 {
+        assert_eq!(desk.ask(&["status", "--json"]).json()["held_up_by"], json!([]));
+    }
+    assert!(!busy.is_finished());
+    busy.abort();
+}

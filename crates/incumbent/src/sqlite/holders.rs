@@ -1,7 +1,7 @@
 //! Which process has SQLite's write lock.
 //!
 //! Assumes: Linux, whose kernel lists the locks of every file; elsewhere nobody is seen. SQLite locks one
-//! byte of the file of its index for as long as a transaction writes.
+//! byte of the file of its index for as long as a transaction writes, and commits by writing to its log.
 //! Promises: opens no file of the database: to close it would drop SQLite's own locks in this process.
 
 use std::fs;
@@ -15,14 +15,20 @@ const WRITE: u64 = 120;
 
 /// Who else writes to this database at this moment.
 pub(super) fn holders(database: &Path) -> Vec<LockHolder> {
-    let mut index = database.as_os_str().to_owned();
-    index.push("-shm");
-    let Ok(index) = fs::metadata(index) else { return Vec::new() };
+    let beside = |suffix: &str| {
+        let mut path = database.as_os_str().to_owned();
+        path.push(suffix);
+        fs::metadata(path)
+    };
+    let Ok(index) = beside("-shm") else { return Vec::new() };
+    // Whoever commits writes to the log: a lock that is kept leaves it as it was.
+    let log = beside("-wal").map(|log| (log.size(), log.mtime(), log.mtime_nsec())).ok();
     let locks = fs::read_to_string("/proc/locks").unwrap_or_default();
     let (major, minor) = (rustix::fs::major(index.dev()), rustix::fs::minor(index.dev()));
     let file = format!("{major:02x}:{minor:02x}:{}", index.ino());
     let found = locks.lines().filter_map(|line| writer(line, &file));
-    found.filter(|pid| *pid != std::process::id()).map(holder).collect()
+    let others = found.filter(|pid| *pid != std::process::id());
+    others.map(|pid| holder(pid, format!("{pid} {log:?}"))).collect()
 }
 
 /// The process that this line of the kernel's list names, if it has the write lock of that file.
@@ -34,7 +40,7 @@ fn writer(line: &str, file: &str) -> Option<u32> {
     (of == file && range.0 <= WRITE && WRITE <= range.1).then(|| pid.parse().ok()).flatten()
 }
 
-fn holder(pid: u32) -> LockHolder {
+fn holder(pid: u32, work: String) -> LockHolder {
     let name = fs::read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default();
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
     let is_stopped = stat.rsplit(") ").next().is_some_and(|rest| rest.starts_with('T'));
@@ -45,7 +51,7 @@ fn holder(pid: u32) -> LockHolder {
         what: "SQLite's write lock".to_owned(),
         held_for: None,
         end: Some(format!("{end} {pid}")),
-        work: pid.to_string(),
+        work,
     }
 }
 
