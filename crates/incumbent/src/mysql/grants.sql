@@ -2,6 +2,8 @@
 -- GRANT PROCESS ON *.* TO {user};
 -- The same on MySQL, which needs both.
 -- GRANT SELECT ON performance_schema.data_locks TO {user};
+-- In a group of MySQL (Group Replication): to tell a primary that lost its majority.
+-- GRANT SELECT ON performance_schema.replication_group_members TO {user};
 -- What a candidate needs.
 GRANT SELECT, UPDATE ON incumbent_meta TO {user};
 GRANT SELECT, INSERT, UPDATE ON incumbent_election TO {user};
