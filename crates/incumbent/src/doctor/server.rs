@@ -335,9 +335,81 @@ impl<D: Probed> Exam<D> {
     }
 }
 
+/// What a URL says of encryption.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Insists {
+    /// That there is none.
+    Never,
+    /// That there may be some.
+    No,
+    /// That there is some.
+    Yes,
+}
+
+/// What becomes of what is said on the way to the server, or to a pooler before it. The URL decides that link alone:
+/// of what is behind a pooler only the pooler knows.
+pub(crate) fn encryption(
+    findings: &mut Findings,
+    local: bool,
+    insists: Insists,
+    version: Option<&str>,
+    [danger, advice]: [&str; 2],
+) {
+    let behind = "how the pooler speaks to the server cannot be seen from here";
+    let said = match version {
+        Some("") => "none".to_owned(),
+        Some(version) => version.to_owned(),
+        None => behind.to_owned(),
+    };
+    if local {
+        let here = if said == "none" { "none, on this host" } else { &said };
+        findings.good("encryption", here);
+    } else if version == Some("") || insists == Insists::Never {
+        findings.warn("encryption", "the connection is not encrypted", advice);
+    } else if insists == Insists::No {
+        let said = match version {
+            Some(version) => format!("{version}, but the URL does not insist on it"),
+            None => format!("the URL does not insist on it on the way to the pooler; {behind}"),
+        };
+        findings.warn("encryption", said, format!("{danger}: {advice}"));
+    } else {
+        findings.good("encryption", said);
+    }
+}
+
 /// Whether what is said to this host stays on this one.
 pub(crate) fn is_this_host(host: &str) -> bool {
     let address = host.parse::<std::net::IpAddr>();
     let is_socket = host.starts_with('/');
     host == "localhost" || is_socket || address.is_ok_and(|address| address.is_loopback())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn whoever_lets_encryption_be_taken_away_is_warned() {
+        use Insists::{Never, No, Yes};
+        for (local, insists, version, warned) in [
+            (false, No, Some("TLSv1.3"), true),
+            (false, Yes, Some("TLSv1.3"), false),
+            (false, No, Some(""), true),
+            (false, Never, Some(""), true),
+            // Behind a pooler: what the server sees is not the link that the password takes.
+            (false, No, None, true),
+            (false, Never, None, true),
+            (false, Yes, None, false),
+            (true, No, Some(""), false),
+            (true, No, Some("TLSv1.3"), false),
+            (true, Never, None, false),
+        ] {
+            let mut findings = Findings::default();
+            encryption(&mut findings, local, insists, version, ["danger", "say more"]);
+            let [found] = &findings.0[..] else { panic!("{findings:?}") };
+            assert_eq!(found.verdict == Verdict::Warn, warned, "{insists:?} {version:?} {found:?}");
+            let advised = found.advice.as_deref().is_some_and(|it| it.ends_with("say more"));
+            assert_eq!(advised, warned, "{found:?}");
+        }
+    }
 }

@@ -9,7 +9,7 @@ use sqlx::mysql::{MySqlConnection, MySqlSslMode};
 
 use super::{My, group};
 use crate::bell;
-use crate::doctor::server::{Exam, Probed, is_this_host};
+use crate::doctor::server::{self, Exam, Insists, Probed, is_this_host};
 use crate::error::Error;
 use crate::server::dialect::{Dialect, Limits};
 
@@ -206,22 +206,14 @@ async fn encryption(exam: &mut Exam<My>) {
     let asked = exam.ask_row("SHOW SESSION STATUS LIKE 'Ssl_version'").await;
     let Some(version) = asked.ok().and_then(|row| row.into_iter().nth(1)) else { return };
     let local = exam.options.get_socket().is_some() || is_this_host(exam.options.get_host());
-    if version.is_empty() && !local {
-        exam.findings.warn(
-            "encryption",
-            "the connection is not encrypted",
-            "add ?ssl-mode=verify_identity to the URL, or ?ssl-mode=required at least",
-        );
-    } else if !local && matches!(exam.options.get_ssl_mode(), MySqlSslMode::Preferred) {
-        exam.findings.warn(
-            "encryption",
-            format!("{version}, but the URL does not insist on it"),
-            "whoever sits between the two can take encryption away, and read all that is said: add \
-             ?ssl-mode=verify_identity to the URL, or ?ssl-mode=required at least",
-        );
-    } else if version.is_empty() {
-        exam.findings.good("encryption", "none, on this host");
-    } else {
-        exam.findings.good("encryption", version);
-    }
+    let insists = match exam.options.get_ssl_mode() {
+        MySqlSslMode::Disabled => Insists::Never,
+        MySqlSslMode::Preferred => Insists::No,
+        _ => Insists::Yes,
+    };
+    let words = [
+        "whoever sits between the two can take encryption away, and read all that is said",
+        "add ?ssl-mode=verify_identity to the URL, or ?ssl-mode=required at least",
+    ];
+    server::encryption(&mut exam.findings, local, insists, Some(&version), words);
 }

@@ -12,7 +12,7 @@ use tokio::time::timeout;
 use super::{Pg, fit};
 use crate::bell;
 use crate::doctor::finding::Verdict;
-use crate::doctor::server::{Exam, Probed, is_this_host};
+use crate::doctor::server::{self, Exam, Insists, Probed, is_this_host};
 use crate::error::Error;
 use crate::server::dialect::{Dialect, Limits};
 use crate::server::fit::Unfit;
@@ -224,25 +224,15 @@ async fn encryption(exam: &mut Exam<Pg>) {
     let asked = "SELECT coalesce(version, '') FROM pg_stat_ssl WHERE pid = pg_backend_pid()";
     let Ok(version) = exam.ask(asked).await else { return };
     let local = exam.options.get_socket().is_some() || is_this_host(exam.options.get_host());
-    if exam.limits.each {
-        exam.findings.good("encryption", "the pooler's affair: it cannot be seen from here");
-    } else if version.is_empty() && !local {
-        exam.findings.warn(
-            "encryption",
-            "the connection is not encrypted",
-            "add ?sslmode=verify-full to the URL, or ?sslmode=require at least",
-        );
-    } else if !local && matches!(exam.options.get_ssl_mode(), PgSslMode::Allow | PgSslMode::Prefer)
-    {
-        exam.findings.warn(
-            "encryption",
-            format!("{version}, but the URL does not insist on it"),
-            "whoever sits between the two can take encryption away, and then be sent the password in clear text: add \
-             ?sslmode=verify-full to the URL, or ?sslmode=require at least",
-        );
-    } else if version.is_empty() {
-        exam.findings.good("encryption", "none, on this host");
-    } else {
-        exam.findings.good("encryption", version);
-    }
+    let insists = match exam.options.get_ssl_mode() {
+        PgSslMode::Disable => Insists::Never,
+        PgSslMode::Allow | PgSslMode::Prefer => Insists::No,
+        _ => Insists::Yes,
+    };
+    let version = (!exam.limits.each).then_some(version.as_str());
+    let words = [
+        "whoever sits between the two can take encryption away, and then be sent the password in clear text",
+        "add ?sslmode=verify-full to the URL, or ?sslmode=require at least",
+    ];
+    server::encryption(&mut exam.findings, local, insists, version, words);
 }
