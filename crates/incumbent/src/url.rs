@@ -233,7 +233,12 @@ fn shown_option(option: &str) -> String {
 fn sqlite(path: &str) -> Result<Target, String> {
     let path = match path.split_once('?') {
         Some((_, options)) if !options.is_empty() => {
-            return Err(format!("unknown options {options:?}"));
+            let keys =
+                options.split('&').map(|option| option.split('=').next().unwrap_or_default());
+            return Err(format!(
+                "SQLite takes no such option: {}",
+                keys.collect::<Vec<_>>().join(", ")
+            ));
         }
         Some((path, _)) => path,
         None => path,
@@ -437,8 +442,15 @@ mod tests {
             ("ring://a:1,b:1?secret=x&me=a:1", "ring://a:1,b:1?secret=***&me=a:1"),
             ("postgres://host/db?sslmode=require", "postgres://host/db?sslmode=require"),
             ("sqlite:x.db", "sqlite:x.db"),
+            ("sqlite:x.db?key=hunter2", "sqlite:x.db?key=***"),
         ] {
             assert_eq!(redacted(url), shown);
+        }
+        #[cfg(feature = "sqlite")]
+        {
+            let error = Target::parse("sqlite:x.db?key=hunter2&mode=ro").map(drop);
+            let said = error.expect_err("options that it has not").to_string();
+            assert!(said.contains("key, mode") && !said.contains("hunter2"), "{said}");
         }
         #[cfg(all(feature = "postgres", feature = "mysql"))]
         for url in ["postgres://me:hunter2@host/db", "mysql://me:hunter2@host/db"] {

@@ -153,6 +153,9 @@ fn a_password_is_never_shown() {
     }
     let ended = desk.call(&["status", "--url", "postgres://me:hunter2@host/app?bogus=1"]);
     assert!(ended.code == 2 && ended.err.contains("me:***@host"), "{ended:?}");
+    let ended = desk.call(&["status", "--url", "sqlite:x.db?key=hunter2"]);
+    assert!(ended.code == 2 && ended.err.contains("key"), "{ended:?}");
+    assert!(!ended.err.contains("hunter2"), "{ended:?}");
 }
 
 #[test]
