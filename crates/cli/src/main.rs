@@ -35,6 +35,7 @@ mod wrap;
 
 use std::io::ErrorKind;
 use std::process::ExitCode;
+use std::time::Duration;
 
 use crate::exit::Exit;
 use crate::flags::{Command, Flags};
@@ -49,18 +50,26 @@ fn main() -> ExitCode {
     };
     let printer = Printer::new(flags.shared.json);
     let trace = Trace::begin(&flags);
-    let ended = tokio::runtime::Builder::new_multi_thread()
-        .enable_all()
-        .worker_threads(2)
-        .build()
-        .map_err(anyhow::Error::from)
-        .and_then(|runtime| runtime.block_on(dispatch(flags, &printer)));
+    let ended = complete(dispatch(flags, &printer));
     let exit = conclude(ended, &printer);
     trace.end();
     if exit == Exit::Overdue {
         run::guard::sign_off();
     }
     exit.into()
+}
+
+/// How long the end of the program waits for work that cannot be given up, such as a question to a name server that
+/// does not answer.
+const FAREWELL: Duration = Duration::from_millis(250);
+
+/// Runs this to its end, and no longer.
+fn complete<T>(work: impl Future<Output = anyhow::Result<T>>) -> anyhow::Result<T> {
+    let runtime =
+        tokio::runtime::Builder::new_multi_thread().enable_all().worker_threads(2).build()?;
+    let ended = runtime.block_on(work);
+    runtime.shutdown_timeout(FAREWELL);
+    ended
 }
 
 async fn dispatch(flags: Flags, printer: &Printer) -> anyhow::Result<Exit> {
@@ -123,4 +132,29 @@ fn went_away(error: &anyhow::Error) -> bool {
     error
         .downcast_ref::<std::io::Error>()
         .is_some_and(|error| error.kind() == ErrorKind::BrokenPipe)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::Instant;
+
+    #[test]
+    fn the_end_does_not_wait_for_a_name_server_that_is_silent() {
+        let begun = Instant::now();
+        let ended = complete(async {
+            let (asks, asked) = tokio::sync::oneshot::channel();
+            // As the system's resolver, which answers or not when it likes.
+            tokio::task::spawn_blocking(|| {
+                let _ = asks.send(());
+                std::thread::sleep(Duration::from_secs(20));
+            });
+            Ok(asked.await?)
+        });
+        assert!(
+            ended.is_ok() && begun.elapsed() < Duration::from_secs(10),
+            "{:?}",
+            begun.elapsed()
+        );
+    }
 }
