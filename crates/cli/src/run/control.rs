@@ -4,7 +4,7 @@
 //! Promises: the end of the pipe means that the supervisor is dead, however it died.
 
 use std::io::{PipeReader, PipeWriter};
-use std::os::fd::{AsRawFd, OwnedFd, RawFd};
+use std::os::fd::{AsRawFd, OwnedFd};
 
 use anyhow::Context;
 use tokio::io::{AsyncBufReadExt, BufReader, Lines};
@@ -31,10 +31,7 @@ pub(crate) struct Speaker {
     _reader: PipeReader,
 }
 
-/// The number under which the guard finds its end.
-pub(crate) const NUMBER: RawFd = 3;
-
-/// Makes both ends. The guard's is handed to it under [`NUMBER`].
+/// Makes both ends. The guard's is to be handed to it.
 pub(crate) fn pipe() -> anyhow::Result<(Speaker, OwnedFd)> {
     let (reader, writer) = std::io::pipe().context("cannot make a pipe")?;
     let passage = passage(&reader).context("cannot copy the end of a pipe")?;

@@ -6,7 +6,7 @@
 //! leadership can be let go of.
 
 use std::ffi::OsString;
-use std::os::fd::RawFd;
+use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus};
@@ -26,9 +26,6 @@ use super::epitaph::Epitaph;
 use super::terminal::Terminal;
 use super::{files, guard, kin};
 use crate::flags::{OnLoss, private_variables};
-
-/// The number under which the guard and the command keep the proof of life.
-const LIFE: RawFd = control::NUMBER + 1;
 
 /// How long a file system may take to take a last line.
 const WRITE_MAX: Duration = Duration::from_millis(500);
@@ -58,12 +55,12 @@ pub(crate) struct Errand<'a> {
 }
 
 impl Errand<'_> {
-    /// The guard, as it is to be started.
-    fn guard(&self) -> anyhow::Result<Command> {
+    /// The guard, as it is to be started, which finds its end of the pipe under this number.
+    fn guard(&self, control: RawFd) -> anyhow::Result<Command> {
         let mut guard = Command::new(own_program()?);
         guard
             .arg("guard")
-            .args(["--control-fd", &control::NUMBER.to_string()])
+            .args(["--control-fd", &control.to_string()])
             .args(["--grace-ms", &self.grace.as_millis().to_string()])
             .args(self.is_abrupt.then_some("--abrupt"))
             .args(files::before().map(|files| format!("--open-files={files}")));
@@ -95,13 +92,14 @@ impl Ward {
     pub(crate) fn start(errand: &Errand<'_>, terminal: &mut Terminal) -> anyhow::Result<Ward> {
         let leadership = errand.leadership;
         let (mut speaker, passage) = control::pipe()?;
-        let mut handed = vec![FdMapping { parent_fd: passage, child_fd: control::NUMBER }];
+        let control = passage.as_raw_fd();
+        let mut handed = vec![kept(passage)];
         // The guard and the command inherit the proof of life: nobody can take this candidate for
         // dead before they are. Nobody else that is started meanwhile inherits it, such as a probe.
         if let Some(life) = leadership.share_lock().transpose().context("cannot share the lock")? {
-            handed.push(FdMapping { parent_fd: life, child_fd: LIFE });
+            handed.push(kept(life));
         }
-        let mut guard = errand.guard()?;
+        let mut guard = errand.guard(control)?;
         guard.fd_mappings(handed).context("cannot hand over to the guard")?;
         let guard = guard.spawn().context("cannot start the guard")?;
         let pid = i32::try_from(guard.id()).ok().and_then(Pid::from_raw);
@@ -189,6 +187,12 @@ impl Ward {
     pub(crate) async fn ended(&mut self) -> anyhow::Result<ExitStatus> {
         Ok((&mut self.reaper).await.context("the guard could not be waited for")??)
     }
+}
+
+/// Handed over under the number that it has here: that is free in a child as well. Under any other number it could
+/// take the place of what the command is to inherit from whoever called this program.
+fn kept(parent_fd: OwnedFd) -> FdMapping {
+    FdMapping { child_fd: parent_fd.as_raw_fd(), parent_fd }
 }
 
 /// This very program, even if its file was replaced by a newer one meanwhile.

@@ -255,3 +255,20 @@ fn a_configuration_with_a_password_that_others_can_read_is_told() {
         assert!(!ended.err.contains("hunter2"), "{ended:?}");
     }
 }
+
+/// What callers hand over in open files, such as a job server of make or the sockets of systemd, reaches the command.
+#[test]
+fn open_files_of_the_caller_reach_the_command_under_their_numbers() {
+    let desk = Desk::new();
+    let (one, two) = (desk.write("one", "first\n"), desk.write("two", "second\n"));
+    let script = "exec 3<\"$1\" 4<\"$2\"; exec \"$3\" run --once -- sh -c 'cat <&3; cat <&4'";
+    let mut call = desk.command(&[]);
+    let program = call.get_program().to_owned();
+    let mut shell = std::process::Command::new("sh");
+    shell.args(["-c", script, "sh"]).args([one, two]).arg(&program);
+    shell.envs(call.get_envs().filter_map(|(key, value)| Some((key, value?))));
+    shell.env("INCUMBENT_URL", desk.url()).current_dir(desk.path("."));
+    call = shell;
+    let ended = end(call);
+    assert_eq!((ended.code, ended.out.as_str()), (0, "first\nsecond\n"), "{ended:?}");
+}
