@@ -109,6 +109,12 @@ fn candidates(open: &Opened) -> impl Iterator<Item = (Incarnation, String)> {
     open.names().into_iter().filter_map(|name| Some((name.parse().ok()?, name)))
 }
 
+/// Whether candidates make files of this name.
+fn is_ours(name: &str) -> bool {
+    let name = name.strip_suffix(DRAFT).unwrap_or(name);
+    [BELL, ".", ".."].contains(&name) || name.parse::<Incarnation>().is_ok()
+}
+
 /// Removes files of processes that died long ago. A file is as old as its process, not as its
 /// death: an old one that is found free is marked, which makes it young, and removed only when it
 /// has grown old again.

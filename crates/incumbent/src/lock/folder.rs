@@ -4,7 +4,6 @@
 //! Promises: a folder in which a stranger could put files is not used. Links are never followed, and
 //! nothing is written to but a plain file with one name.
 
-use std::ffi::CStr;
 use std::fs::{self, File, Metadata, Permissions};
 use std::io::{Error as IoError, ErrorKind, Result as IoResult};
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
@@ -86,7 +85,7 @@ impl Folder {
             Err(error) => return Err(error.into()),
         };
         let folder = self.open_unchecked()?;
-        if made {
+        if made && is_as_made(&folder)? {
             // A database of another user's, or of a group: they must be able to contend too.
             let me = rustix::process::geteuid();
             let owner =
@@ -195,10 +194,25 @@ impl Opened {
 
     /// The names of everything that is in it.
     pub(super) fn names(&self) -> Vec<String> {
-        let entries = Dir::read_from(&self.folder).into_iter().flatten().flatten();
-        let name = |name: &CStr| name.to_str().ok().map(ToOwned::to_owned);
-        entries.filter_map(|entry| name(entry.file_name())).collect()
+        names(&self.folder)
     }
+}
+
+/// Whether this is the folder that was made a moment ago, and not another that was moved into its place, whose rights
+/// must stay as they are. Other candidates of this user may use it already.
+fn is_as_made(folder: &File) -> IoResult<bool> {
+    // A folder inherits this from the one above.
+    const SET_GROUP: u32 = 0o2000;
+    let found = Rights::of(&folder.metadata()?);
+    let mine = found.owner == rustix::process::geteuid().as_raw();
+    let private = found.mode & 0o7777 & !SET_GROUP & !0o700 == 0;
+    Ok(mine && private && names(folder).iter().all(|name| super::is_ours(name)))
+}
+
+/// The names of everything that is in a folder.
+fn names(folder: &File) -> Vec<String> {
+    let entries = Dir::read_from(folder).into_iter().flatten().flatten();
+    entries.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect()
 }
 
 /// Who may read the database may look into the folder; who may write it may contend. Only that
@@ -341,6 +355,25 @@ mod tests {
         set_mode(&folder.path, 0o775);
         folder.make().expect("put right");
         assert_eq!(mode_of(&folder.path), 0o755);
+    }
+
+    #[test]
+    fn only_the_folder_that_was_made_is_given_rights() {
+        let place = tempfile::tempdir().expect("a folder");
+        let path = place.path().join("e.db-candidates");
+        let is_as_made = || is_as_made(&File::open(&path).expect("open")).expect("looks");
+        rustix::fs::mkdir(&path, Mode::RWXU).expect("made");
+        assert!(is_as_made());
+        // Another candidate was quicker.
+        for name in ["bell", "0123456789abcdef0123456789abcdef.draft"] {
+            fs::write(path.join(name), "").expect("written");
+        }
+        assert!(is_as_made());
+        set_mode(&path, 0o750);
+        assert!(!is_as_made(), "somebody else's rights");
+        set_mode(&path, 0o700);
+        fs::write(path.join("diary"), "private").expect("written");
+        assert!(!is_as_made(), "somebody else's files");
     }
 
     #[test]
