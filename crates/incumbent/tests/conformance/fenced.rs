@@ -225,6 +225,55 @@ pub(crate) async fn an_order_is_not_passed_by_later_writers(ground: &Ground) {
     close_all([one]).await;
 }
 
+/// The same of InnoDB, which has a queue for every row. An order gives up after a second and comes again, so that
+/// here a statement of our own waits as an order does.
+pub(crate) async fn a_change_of_a_row_is_not_passed_by_later_guards(ground: &Ground) {
+    let one = ground.candidate("one", LONG).await;
+    let leadership = lead(&one).await;
+    let guard = format!("CALL incumbent_guard('{BILLING}', {})", leadership.token());
+    let Users::MySql(pool) = Users::new(&ground.database().superuser_url, 10) else {
+        panic!("not MariaDB")
+    };
+    let waiting = async |wanted: i64| {
+        until("transactions wait for a row", async || {
+            // What InnoDB shows is renewed ten times a second, if nobody asks meanwhile.
+            for_a_while().await;
+            let asked = "SELECT COUNT(*) FROM information_schema.innodb_trx AS t
+                JOIN information_schema.processlist AS p ON p.id = t.trx_mysql_thread_id
+                WHERE t.trx_state = 'LOCK WAIT' AND p.db = DATABASE()";
+            ground.superuser().number(asked).await == wanted
+        })
+        .await;
+    };
+    let mut first = pool.begin().await.expect("begins");
+    send!(guard, &mut *first).expect("stands");
+    let order = {
+        let (pool, change) = (pool.clone(), "SELECT 1 FROM incumbent_election FOR UPDATE");
+        tokio::spawn(async move {
+            let mut work = pool.begin().await.expect("begins");
+            send!(change, &mut *work).expect("has the row");
+            work.rollback().await.expect("undone");
+        })
+    };
+    waiting(1).await;
+    let mut later = tokio::task::JoinSet::new();
+    for _ in 0..7 {
+        let (pool, guard) = (pool.clone(), guard.clone());
+        later.spawn(async move {
+            let mut work = pool.begin().await.expect("begins");
+            send!(guard, &mut *work).expect("stands");
+            work.commit().await.expect("commits");
+        });
+    }
+    waiting(8).await;
+    assert!(later.try_join_next().is_none(), "a later writer passed");
+    first.commit().await.expect("commits");
+    soon("the change", order).await.expect("no panic");
+    soon("the writers", later.join_all()).await;
+    drop(leadership);
+    close_all([one]).await;
+}
+
 /// Waits until that many sessions of the database wait for a lock.
 async fn waiting(pool: &sqlx::PgPool, wanted: i64) {
     let asked = "SELECT count(*) FROM pg_stat_activity

@@ -357,6 +357,7 @@ mod mariadb {
     on_servers! { MariaDb }
     with_roles! { MariaDb }
     scenarios! { MariaDb:
+        fenced::a_change_of_a_row_is_not_passed_by_later_guards,
         roles::a_user_that_may_not_see_locks_is_told_so,
         input::a_table_of_another_engine_is_refused,
         input::a_server_that_is_not_there_is_named,
