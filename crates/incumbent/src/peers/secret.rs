@@ -188,6 +188,17 @@ mod tests {
         std::fs::write(&file, "correct horse battery\n").expect("written");
         let read = Secret::from_file(&file).expect("a secret");
         assert_eq!(read, Secret::from_text("correct horse battery").expect("long enough"));
+        #[cfg(unix)]
+        for mode in [0o640, 0o620, 0o604] {
+            use std::os::unix::fs::PermissionsExt as _;
+            let set = |mode| {
+                std::fs::set_permissions(&file, std::fs::Permissions::from_mode(mode))
+                    .expect("set");
+                std::fs::metadata(&file).expect("there")
+            };
+            assert!(is_open_to_others(&set(mode)), "{mode:o}");
+            assert!(!is_open_to_others(&set(0o600)));
+        }
         std::fs::write(&file, vec![b'x'; 5000]).expect("written");
         assert!(matches!(Secret::from_file(&file), Err(SecretError::Long(_))));
     }

@@ -1,5 +1,7 @@
 //! Transactions that commit only under the leadership that began them.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use incumbent::{Backend, Cause, Effect, Election, Error, Leadership, Order};
@@ -473,4 +475,58 @@ pub(crate) async fn whoever_writes_elsewhere_is_not_said_to_hold_elections_up(gr
     drop(leadership);
     backend.close().await;
     close_all([one]).await;
+}
+
+/// Writers that are always at work keep neither an order nor a successor away.
+pub(crate) async fn orders_and_takeovers_go_on_beside_busy_writers(ground: &Ground) {
+    const NAMES: [&str; 2] = ["one", "two"];
+    let lease = Duration::from_secs(10);
+    let pair = [ground.candidate(NAMES[0], lease).await, ground.candidate(NAMES[1], lease).await];
+    let mut leadership = lead(&pair[0]).await;
+    let (begin, call) =
+        if ground.kind.is_postgres() { ("BEGIN", "SELECT") } else { ("START TRANSACTION", "CALL") };
+    let token = Arc::new(AtomicU64::new(leadership.token().get()));
+    let written = Arc::new(AtomicU64::new(0));
+    let users = Users::new(&ground.database().url, 8);
+    let mut writers = tokio::task::JoinSet::new();
+    for _ in 0..8 {
+        let (users, token, written) = (users.clone(), token.clone(), written.clone());
+        writers.spawn(async move {
+            loop {
+                let token = token.load(Ordering::SeqCst);
+                let guard = format!("{begin}; {call} incumbent_guard('{BILLING}', {token})");
+                with_pool!(&users, pool => {
+                    let mut session = pool.acquire().await.expect("connects");
+                    let end = if send!(guard, &mut *session).is_ok() {
+                        tokio::time::sleep(Duration::from_millis(10)).await;
+                        written.fetch_add(1, Ordering::SeqCst);
+                        "COMMIT"
+                    } else {
+                        "ROLLBACK"
+                    };
+                    send!(end, &mut *session).expect("ends");
+                });
+            }
+        });
+    }
+    for turn in 1..=6 {
+        let before = written.load(Ordering::SeqCst);
+        until("writers are at work", async || written.load(Ordering::SeqCst) > before + 8).await;
+        let (next, name) = (&pair[turn % 2], NAMES[turn % 2]);
+        for order in [Order::Pause, Order::Resume] {
+            let given = next.backend().order(BILLING, order, None, "ann", None).await;
+            given.expect("is carried out in time");
+        }
+        let waiting = contend(next);
+        ground.heard_of(name).await;
+        let order = next.backend().takeover(BILLING, name, None, "ann", None).await;
+        order.expect("is carried out in time");
+        soon("the loss", leadership.lost()).await;
+        drop(leadership);
+        leadership = won(waiting).await;
+        token.store(leadership.token().get(), Ordering::SeqCst);
+    }
+    writers.shutdown().await;
+    drop(leadership);
+    close_all(pair).await;
 }

@@ -306,6 +306,7 @@ mod postgres {
     scenarios! { Postgres:
         bell::candidates_listen_at_the_server,
         fenced::an_order_is_not_passed_by_later_writers,
+        fenced::orders_and_takeovers_go_on_beside_busy_writers,
         fenced::whoever_keeps_a_lock_in_another_database_is_not_named,
         roles::a_table_of_the_callers_own_does_not_fool_the_guard,
         roles::whoever_was_not_granted_the_guard_cannot_call_it,
@@ -358,6 +359,7 @@ mod mariadb {
     with_roles! { MariaDb }
     scenarios! { MariaDb:
         fenced::a_change_of_a_row_is_not_passed_by_later_guards,
+        fenced::orders_and_takeovers_go_on_beside_busy_writers,
         roles::a_user_that_may_not_see_locks_is_told_so,
         input::a_table_of_another_engine_is_refused,
         input::a_server_that_is_not_there_is_named,

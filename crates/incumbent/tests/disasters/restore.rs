@@ -187,7 +187,7 @@ async fn a_leader_whose_term_is_in_the_backup_of_mariadb_writes_again_after_a_re
     restored_under_a_leader::<MariaDb>().await;
 }
 
-async fn lead(url: &str, lease: std::time::Duration) -> (Backend, Leadership) {
+pub(crate) async fn lead(url: &str, lease: std::time::Duration) -> (Backend, Leadership) {
     let config = Config::new().lease(lease).single_writer();
     let backend = Backend::open_with(url, &config).await.expect("it opens");
     let election = backend.election(BILLING).await.expect("the election opens");

@@ -7,6 +7,7 @@ use incumbent_audit::audit;
 use incumbent_testbed::{Postgres, Proxy, Standby, Way};
 
 use crate::judge::Memory;
+use crate::restore::lead;
 use crate::server::{Server, guarded};
 use crate::support::{LEASE, soon, until};
 use crate::troupe::{BILLING, ELECTIONS, NAMES, Troupe};
@@ -82,6 +83,26 @@ pub(crate) async fn promoted_behind(protocol: Protocol) {
 async fn a_promoted_standby_that_missed_the_last_election_is_not_led_on_before_that_leader_is_gone()
 {
     promoted_behind(Protocol::Lease).await;
+}
+
+/// The standby fell behind before all candidates were given a longer lease, and whoever leads under that one does not
+/// hear of the promotion.
+#[tokio::test]
+async fn a_promoted_standby_with_a_shorter_lease_is_not_led_on_too_soon() {
+    let mut primary = Postgres::start().await.expect("the server starts");
+    Schema::of(&primary.url()).expect("a URL").apply().await.expect("the tables are made");
+    let (old, leadership) = lead(&primary.url(), LEASE).await;
+    soon("the end of a term", leadership.resign()).await.expect("it lets go");
+    old.close().await;
+    let standby = primary.standby(Standby::Asynchronous).await.expect("a standby");
+    standby.catch_up_with(&primary).await.expect("caught up");
+    standby.disconnect().await.expect("cut off");
+    let (_cut_off, before) = lead(&primary.url(), LEASE * 8).await;
+    primary.kill();
+    standby.promote().await.expect("promoted");
+    let (_newcomer, after) = lead(&Server::url(&standby), LEASE * 8).await;
+    assert!(!before.is_valid(), "two lead");
+    assert!(after.term() > before.term(), "a token came back");
 }
 
 /// Somebody who lost on the primary lets go on the standby, which never heard of the successor. That

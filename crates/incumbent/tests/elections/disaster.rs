@@ -96,6 +96,38 @@ async fn an_older_copy_put_in_place_under_a_leader_is_not_led_on_for_a_full_leas
     assert_eq!(terms[0].opening, "released");
 }
 
+/// The copy is from before all candidates were given a longer lease, and the leader is stopped, so that it notices
+/// nothing.
+#[test]
+fn an_older_copy_with_a_shorter_lease_is_not_led_on_beside_a_stopped_leader() {
+    let (place, lease) = (Place::new(), Duration::from_secs(5));
+    let runtime = || tokio::runtime::Builder::new_current_thread().enable_all().build();
+    // Whoever lives in a runtime like these stands still while nobody waits there.
+    let (stopped, running) = (runtime().expect("a runtime"), runtime().expect("a runtime"));
+    let copy = place.folder().join("copy");
+    let (_one, before) = stopped.block_on(async {
+        let old = place.candidate("old", Duration::from_secs(1)).await;
+        lead(&old).await.resign().await.expect("resigns");
+        old.backend().clone().close().await;
+        place.sql("PRAGMA wal_checkpoint(TRUNCATE)").await;
+        fs::copy(place.path(), &copy).expect("copied");
+        let one = place.candidate("one", lease).await;
+        let leadership = lead(&one).await;
+        (one, leadership)
+    });
+    for file in place.files().into_iter().skip(1) {
+        let _ = fs::remove_file(file);
+    }
+    fs::rename(copy, place.path()).expect("replaced");
+    let (_two, after) = running.block_on(async {
+        let two = place.candidate("two", lease).await;
+        let leadership = lead(&two).await;
+        (two, leadership)
+    });
+    assert!(!before.is_valid(), "two leaders on two files");
+    assert!(after.token() > before.token(), "a token came back");
+}
+
 #[tokio::test]
 async fn a_fresh_database_is_led_on_at_once_when_nobody_lives_beside_it() {
     let place = Place::new();
