@@ -96,6 +96,8 @@ async fn a_pooler_that_keeps_transactions_together_is_good_but_swallows_the_door
     let checkup = examine(&pooler.url_for(&database.name)).await?;
     is_sound(&checkup, &["pooler", "isolation", "locks", "counts", "limits"]);
     assert!(finding(&checkup, "pooler").said.contains("there is one"), "{checkup:#?}");
+    let advice = finding(&checkup, "pooler").advice.as_deref().unwrap_or_default();
+    assert!(advice.contains("server_login_retry"), "{checkup:#?}");
     is_warned_of(&checkup, "doorbell", "look every");
     Ok(())
 }
