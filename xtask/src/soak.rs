@@ -52,7 +52,7 @@ const OF_MARIADB: &[&str] = &[
 const STEPS: &[Step] = &[
     Step::cargo(
         "failover-bound",
-        "50 kills of a leader on each server are followed within the bound that is stated",
+        "50 kills of a leader on each server, and 5 promotions of a standby, are followed within the bounds that are stated",
         &[
             "bench",
             "--package",
@@ -66,6 +66,8 @@ const STEPS: &[Step] = &[
             "50",
             "--handovers",
             "10",
+            "--promotions",
+            "5",
             "--store",
             "sqlite,postgres,mariadb",
         ],
