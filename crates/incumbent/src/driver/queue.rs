@@ -49,11 +49,16 @@ impl Kind {
 
 type Item = (Ticket, Ask);
 
+/// Sizes are counted in parts of one: a store that failed to do twice as much is asked for an eighth more after each
+/// success, so that it fails a chunk in eight and not every second one, each for a whole timeout.
+const PARTS: usize = 8;
+
 /// Everything that is due and not under way.
 #[derive(Debug)]
 pub(super) struct Queue {
     pressing: VecDeque<Item>,
     others: VecDeque<Item>,
+    /// How much travels together, in [`PARTS`].
     sizes: [usize; 4],
 }
 
@@ -68,7 +73,8 @@ pub(super) struct Chunk {
 
 impl Queue {
     pub(super) fn new() -> Queue {
-        let sizes = [Kind::Renew, Kind::Round, Kind::Write, Kind::Read].map(Kind::most);
+        let sizes = [Kind::Renew, Kind::Round, Kind::Write, Kind::Read];
+        let sizes = sizes.map(|kind| kind.most() * PARTS);
         Queue { pressing: VecDeque::new(), others: VecDeque::new(), sizes }
     }
 
@@ -101,7 +107,7 @@ impl Queue {
         let urgent = self.pressing.iter().map(kind).min();
         let queue = if urgent.is_some() { &mut self.pressing } else { &mut self.others };
         let kind = urgent.or_else(|| queue.front().map(kind))?;
-        let most = self.sizes[kind as usize];
+        let most = self.sizes[kind as usize] / PARTS;
         let (mut asks, mut rest) = (Vec::new(), VecDeque::with_capacity(queue.len()));
         for item in queue.drain(..) {
             if asks.len() < most && Kind::of(&item.1) == kind {
@@ -111,14 +117,15 @@ impl Queue {
             }
         }
         *queue = rest;
-        Some(Chunk { kind, asks, writes: self.sizes[Kind::Write as usize] })
+        Some(Chunk { kind, asks, writes: self.sizes[Kind::Write as usize] / PARTS })
     }
 
     /// A chunk came back: the next of its kind is larger, or smaller if the store failed it.
     pub(super) fn came_back(&mut self, kind: Kind, well: bool) {
         let mut resize = |kind: Kind| {
             let size = &mut self.sizes[kind as usize];
-            *size = if well { *size * 2 } else { *size / 2 }.clamp(1, kind.most());
+            let next = if well { *size + *size / PARTS } else { *size / 2 };
+            *size = next.clamp(PARTS, kind.most() * PARTS);
         };
         resize(kind);
         if kind == Kind::Read && !well {
@@ -177,11 +184,14 @@ mod tests {
     fn a_store_that_does_a_few_claims_within_its_timeout_gets_through_all_of_them() {
         for able in [1, 7, 99, 1_000] {
             let (mut queue, mut claimed, mut chunks) = (Queue::new(), 0, 0);
+            // How long it all takes, in timeouts of a store that needs a whole one for what it is able to do.
+            let mut thousandths = 0;
             bids(&mut queue, 10_000);
             while let Some(Chunk { kind, mut asks, writes }) = queue.take() {
                 chunks += 1;
                 let most = if kind == Kind::Read { writes } else { asks.len() };
                 let well = most.min(asks.len()) <= able;
+                thousandths += if well { most.min(asks.len()) * 1_000 / able } else { 1_000 };
                 if well {
                     claimed += most.min(asks.len());
                     let left = asks.split_off(most.min(asks.len()));
@@ -196,6 +206,11 @@ mod tests {
                 assert!(chunks <= 40_000, "no progress with {able} within a timeout: {claimed}");
             }
             assert_eq!(claimed, 10_000, "{able} within a timeout");
+            let (took, needed) = (thousandths / 1_000, 10_000 / able);
+            assert!(
+                took <= needed * 3 / 2 + 20,
+                "{took} timeouts for what {needed} are enough for"
+            );
         }
     }
 
@@ -226,6 +241,7 @@ mod tests {
         let read = queue.take().expect("bids");
         assert_eq!((read.asks.len(), read.writes), (1_000, WRITES / 2));
         queue.came_back(Kind::Read, true);
-        assert_eq!(queue.take().expect("the rest of them").asks.len(), 2_000);
+        assert_eq!(queue.take().expect("more of them").asks.len(), 1_125);
+        assert_eq!(queue.take().expect("the rest of them").asks.len(), 875);
     }
 }
