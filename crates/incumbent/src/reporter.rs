@@ -147,14 +147,15 @@ impl Reporter {
         self.show_contending();
     }
 
-    /// Sees what became of a round, and whether there is a store that could answer.
+    /// Sees what became of a round, and whether there is a store that could answer. Gives the
+    /// limit if it came late and the one before did not.
     pub(crate) fn answered(
         &mut self,
         asked_at: AskedAt,
         heard_at: HeardAt,
         outcome: &Answer,
         waits: bool,
-    ) {
+    ) -> Option<Duration> {
         let took = heard_at.time().since(asked_at.time());
         self.meter.record(&names::ROUND, took.as_secs_f64());
         let known = !matches!(outcome, Outcome::Unknown);
@@ -168,16 +169,10 @@ impl Reporter {
             self.meter.count(&names::ROUNDS_MISSED, &[], 1);
         }
         let slow = late && !waits;
-        if slow && !self.late {
-            let (took, limit) = (millis(took), millis(self.limit));
-            warn!(
-                election = %self.election, candidate = %self.candidate, took_ms = took, limit_ms = limit,
-                "a round came late"
-            );
-        }
-        self.late = slow;
+        let before = std::mem::replace(&mut self.late, slow);
         self.pulse.beat(known.then(|| heard_at.time()), known && !late);
         self.show_contending();
+        (slow && !before).then_some(self.limit)
     }
 
     /// Sees what observers are told.
@@ -295,6 +290,17 @@ pub(crate) fn rates_differ(candidate: &CandidateName, apart: i64, margin: i64) {
         "the clock of this host runs {runs} than the store's: if it is the wrong one, a lease of this candidate is not \
          safe, because leases allow for the margin only; check the time service of both"
     );
+}
+
+/// A round came late for these elections, each with its limit: one line, however many they are.
+pub(crate) fn came_late(
+    candidate: &CandidateName,
+    late: &[(ElectionName, Duration)],
+    took: Duration,
+) {
+    let Some((election, limit)) = late.iter().min_by_key(|(_, limit)| *limit) else { return };
+    let (elections, took_ms, limit_ms) = (late.len(), millis(took), millis(*limit));
+    warn!(%election, %candidate, elections, took_ms, limit_ms, "a round came late");
 }
 
 /// A fenced transaction refused its deposed leader.

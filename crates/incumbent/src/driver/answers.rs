@@ -47,7 +47,7 @@ impl Driver {
             // As long as terms are let go of, there is a point in waiting for the others.
             *until = (*until).max(clock::now() + self.default_timeout);
         }
-        let mut left = Vec::new();
+        let (mut left, mut late) = (Vec::new(), Vec::new());
         for ((ticket, ask), outcome) in round.asks.into_iter().zip(round.answers) {
             let Some(outcome) = outcome else {
                 left.push((ticket, ask));
@@ -57,10 +57,13 @@ impl Driver {
                 continue;
             };
             let asked_at = round.asked_at;
-            seat.report.answered(asked_at, heard_at, &outcome, round.waits);
+            let limit = seat.report.answered(asked_at, heard_at, &outcome, round.waits);
+            late.extend(limit.map(|limit| (ask.election, limit)));
             seat.handle(clock::now(), Input::Answer { ticket, asked_at, heard_at, outcome });
         }
         self.queue.put_back(left);
+        let took = heard_at.time().since(round.asked_at.time());
+        reporter::came_late(&self.me.name, &late, took);
     }
 
     /// Tells every seat what the roll showed of its election.
