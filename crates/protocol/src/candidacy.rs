@@ -66,6 +66,7 @@ struct UnderWay {
 }
 
 /// One candidate in one election.
+#[expect(clippy::struct_excessive_bools, reason = "independent facts, each so or not")]
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Candidacy {
     me: CandidateId,
@@ -94,6 +95,8 @@ pub struct Candidacy {
     heir: Option<CandidateName>,
     /// How long it lets others go first once a term is open.
     deference: Duration,
+    /// Whether it may bid, where nominees do.
+    nominated: bool,
     /// Since when the term was seen to be open to all, if it is and others are let go first.
     open_since: Option<Time>,
     /// It is to give up its place in line.
@@ -129,6 +132,7 @@ impl Candidacy {
             owed: None,
             heir: None,
             deference: Duration::ZERO,
+            nominated: true,
             open_since: None,
             steps_back: false,
             membership: None,
@@ -194,6 +198,14 @@ impl Candidacy {
         self.deference = span;
     }
 
+    /// Bids only while it is the nominee; once it is, the term may be open for long.
+    fn nominated(&mut self, now: Time, nominated: bool) {
+        let before = core::mem::replace(&mut self.nominated, nominated);
+        if nominated && !before && self.open_since.is_some() {
+            self.cadence.look_at(now);
+        }
+    }
+
     fn clock_jumped(&mut self, now: Time) {
         // Elapsed time is in doubt: what was observed must be observed anew, and a lease proved
         // anew.
@@ -249,6 +261,7 @@ impl Protocol for Candidacy {
             Input::Resign(term) => self.resign(now, term),
             Input::Heir(heir) => self.heir = heir,
             Input::Defer(span) => self.defer(now, span),
+            Input::Nominated(nominated) => self.nominated(now, nominated),
             Input::StepBack => {
                 // Whoever owes the end of a term gives its place up with that, and not sooner.
                 let free = self.stage == Stage::Following && self.owed.is_none();

@@ -3,8 +3,6 @@
 //! Assumes: peers are told whenever this candidate comes, goes, falls ill or sees another leader.
 //! Promises: whoever is not nominated does not bid, unless the next term is reserved for it.
 
-use std::time::Duration;
-
 use incumbent_protocol::candidacy::{Input, Wish};
 use incumbent_protocol::lease::request::Refusal;
 use incumbent_protocol::lease::row::{Snapshot, State};
@@ -52,7 +50,7 @@ impl Seat {
     pub(super) fn awaits_nomination(&mut self, now: Time, peers: &Nominations) {
         if self.nomination.is_none() {
             self.nomination = Some(Nominated { preempts: peers.preempts, ..Nominated::default() });
-            self.handle(now, Input::Defer(Duration::MAX));
+            self.handle(now, Input::Nominated(false));
         }
     }
 
@@ -60,8 +58,7 @@ impl Seat {
     pub(super) fn nominated(&mut self, now: Time, mine: bool) {
         let Some(nomination) = &mut self.nomination else { return };
         nomination.mine = mine;
-        let deference = if mine { Duration::ZERO } else { Duration::MAX };
-        self.handle(now, Input::Defer(deference));
+        self.handle(now, Input::Nominated(mine));
         if mine {
             self.handle(now, Input::Bell);
         }

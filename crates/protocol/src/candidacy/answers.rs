@@ -181,7 +181,7 @@ impl Candidacy {
         };
         let open = snapshot.holder_died || snapshot.record.as_ref().is_none_or(free);
         // Whoever lets nobody go first needs no account of it.
-        let counts = open && !self.deference.is_zero();
+        let counts = open && (!self.deference.is_zero() || !self.nominated);
         self.open_since = counts.then(|| self.open_since.unwrap_or(heard_at.time()));
         let term = mark.map(|(term, _)| term);
         self.newest = self.newest.max(term);

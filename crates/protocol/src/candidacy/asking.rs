@@ -84,8 +84,12 @@ impl Candidacy {
         (ripe > self.cadence.last_asked()).then_some(ripe)
     }
 
-    /// When it may bid for the term with success, as far as it can see, others having gone first.
+    /// When it may bid for the term with success, as far as it can see, others having gone first. Never
+    /// for as long as another is the nominee.
     pub(super) fn open_at(&self) -> Option<Time> {
+        if self.awaits_nomination() {
+            return None;
+        }
         let ripe = || self.observation.as_ref().map(|seen| seen.ripe_at(self.patience()));
         let deference = self.deference();
         let open = self.open_since.filter(|_| !deference.is_zero()).or_else(ripe)?;
@@ -94,7 +98,13 @@ impl Candidacy {
 
     /// Whether it lets others go first at this moment; also before it ever looked.
     pub(super) fn defers(&self, now: Time) -> bool {
-        !self.deference().is_zero() && self.open_at().is_none_or(|open| now < open)
+        let waits = self.awaits_nomination() || !self.deference().is_zero();
+        waits && self.open_at().is_none_or(|open| now < open)
+    }
+
+    /// Whether another is to bid, and the next term is not reserved for this candidate.
+    fn awaits_nomination(&self) -> bool {
+        !self.nominated && !self.is_chosen()
     }
 
     /// How long it lets others go first; not at all if the next term is reserved for it.

@@ -46,6 +46,9 @@ pub enum Input {
     Heir(Option<CandidateName>),
     /// How long to let others go first once a term is open. In a line it is the place that counts.
     Defer(Duration),
+    /// Whether it is the nominee. A candidate that is not bids only for a term that is reserved for it.
+    /// Without such an input it is.
+    Nominated(bool),
     /// Give up its place in line for one at the end, unless it leads.
     StepBack,
     /// Something may have changed in the store: look sooner. Never more than a hint.

@@ -9,6 +9,7 @@ use incumbent_protocol::policy::Policy;
 use incumbent_protocol::rounds::register::Profile;
 use incumbent_protocol::rules::Timing;
 use incumbent_protocol::time::{AskedAt, HeardAt, StoreTime};
+use std::time::Duration;
 use tokio::sync::oneshot;
 
 use super::*;
@@ -46,7 +47,7 @@ fn seat(now: Time) -> Seat {
     let contest = Contest { timing, rounds: None, stance };
     let mut seat = Seat::new("billing".parse().expect("a name"), me, contest, now);
     seat.nomination = Some(Nominated::default());
-    seat.handle(now, Input::Defer(Duration::MAX));
+    seat.handle(now, Input::Nominated(false));
     seat
 }
 

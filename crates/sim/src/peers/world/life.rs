@@ -1,6 +1,5 @@
 //! How processes start, stop, go on and end, and how voters keep their promises.
 
-use core::time::Duration;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::rc::Rc;
 
@@ -32,7 +31,7 @@ impl World<'_> {
         let mut candidacy = Candidacy::new(node.id.clone(), self.timing);
         candidacy.begin(begun);
         // It bids only if peers say so.
-        candidacy.handle(begun, Input::Defer(Duration::MAX));
+        candidacy.handle(begun, Input::Nominated(false));
         let mut detector = Detector::new(self.detector);
         detector.begin(begun);
         let clerk = Clerk::new(node.id.incarnation, Rc::clone(&self.first), first);

@@ -3,7 +3,6 @@
 //! Assumes: links that prove who speaks.
 //! Promises: what `incumbent`'s `peers/task.rs` does.
 
-use core::time::Duration;
 use std::collections::BTreeSet;
 
 use incumbent_protocol::candidacy::Input;
@@ -88,8 +87,7 @@ pub(super) fn nominate(parts: &mut Parts, now: Clocks) -> bool {
     }
     let mine = parts.group.as_mut().and_then(Group::poll_nomination);
     if let Some(mine) = mine {
-        let deference = if mine { Duration::ZERO } else { Duration::MAX };
-        parts.candidacy.handle(now.local, Input::Defer(deference));
+        parts.candidacy.handle(now.local, Input::Nominated(mine));
         if mine {
             parts.candidacy.handle(now.local, Input::Bell);
         }
