@@ -11,12 +11,12 @@ use incumbent_protocol::lease::order::{Decree, Order};
 use incumbent_protocol::lease::row::Leader;
 use incumbent_protocol::roll::Peer;
 use incumbent_protocol::standing::Reason;
+use incumbent_protocol::succession::handover::Handover;
 use incumbent_protocol::term::{Term, Token};
 use tokio::runtime::Runtime;
 
 use crate::backend::Status;
 use crate::config::Config;
-use crate::driver::handover::Handover;
 use crate::error::Error;
 use crate::health::{HealthRules, Probe};
 use crate::store::office::{OrderRecord, TermRecord};

@@ -8,11 +8,11 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
 use incumbent_protocol::standing::Reason;
+use incumbent_protocol::succession::handover::Handover;
 use incumbent_protocol::time::Time;
 use tokio::sync::watch;
 
 use crate::clock;
-use crate::driver::handover::Handover;
 use crate::lock::Lock;
 
 /// One leadership, as both sides see it.

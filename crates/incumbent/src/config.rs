@@ -228,8 +228,8 @@ impl Config {
                 return Err(Error::Setting { setting: "expiry", problem });
             }
             let timing = self.lease_timing()?;
-            let stance = self.stance(timing.rules().lease())?;
-            return Ok(Contest { timing, rounds: None, stance });
+            let succession = self.succession(timing.rules().lease())?;
+            return Ok(Contest { timing, rounds: None, succession });
         }
         if self.expiry != Expiry::Observed {
             let problem = "with the protocol rounds it is always observed".to_owned();
@@ -248,7 +248,7 @@ impl Config {
             let problem = "with the protocol rounds it is the round time: set that".to_owned();
             return Err(Error::Setting { setting: "beat", problem });
         }
-        Ok(Contest { timing, rounds: Some(pacing), stance: self.stance(lease)? })
+        Ok(Contest { timing, rounds: Some(pacing), succession: self.succession(lease)? })
     }
 
     /// The protocol that was set, if one was.

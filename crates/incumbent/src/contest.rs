@@ -5,12 +5,9 @@
 
 use std::str::FromStr;
 
-use std::time::Duration;
-
-use incumbent_protocol::policy::Policy;
 use incumbent_protocol::rounds::pace::Pacing;
-use incumbent_protocol::rounds::register::Profile;
 use incumbent_protocol::rules::Timing;
+use incumbent_protocol::succession::Settings;
 
 use crate::error::Error;
 
@@ -69,19 +66,8 @@ pub(crate) struct Contest {
     pub(crate) timing: Timing,
     /// In an election with a roster: what all agree on.
     pub(crate) rounds: Option<Pacing>,
-    pub(crate) stance: Stance,
-}
-
-/// What a candidate is, tells and prefers.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Stance {
-    pub(crate) profile: Profile,
-    pub(crate) priority: i32,
-    pub(crate) policy: Policy,
-    /// How long its work may take to end when it is asked to hand over.
-    pub(crate) drain: Duration,
-    /// How often it writes its line of the roll.
-    pub(crate) roll_every: Duration,
+    /// What the candidate is, tells and prefers.
+    pub(crate) succession: Settings,
 }
 
 impl Contest {
@@ -97,9 +83,9 @@ impl Contest {
 
     /// The same candidate in an election with other timings.
     pub(crate) fn with_timing(&self, timing: Timing) -> Result<Contest, Error> {
-        let stance = self.stance.clone();
+        let succession = self.succession.clone();
         let Some(pacing) = &self.rounds else {
-            return Ok(Contest { timing, rounds: None, stance });
+            return Ok(Contest { timing, rounds: None, succession });
         };
         let (lease, margin) = (timing.rules().lease(), timing.rules().margin());
         let round = lease / pacing.round_limit();
@@ -107,6 +93,6 @@ impl Contest {
         let pacing = Pacing::new(round, usual.round_limit(), margin, usual.delta(), usual.cap())?;
         let timeout = timing.timeout().min(lease / 8);
         let timing = Timing::new(pacing.rules_at(round), round, timeout, timing.grace())?;
-        Ok(Contest { timing, rounds: Some(pacing), stance })
+        Ok(Contest { timing, rounds: Some(pacing), succession })
     }
 }

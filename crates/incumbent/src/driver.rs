@@ -9,13 +9,10 @@
 
 mod answers;
 pub(crate) mod command;
-mod desk;
-pub(crate) mod handover;
 #[cfg_attr(not(feature = "peers"), path = "driver/nobody.rs")]
 mod nominated;
 mod obedience;
 mod queue;
-mod roller;
 mod seat;
 mod seats;
 mod work;
@@ -26,6 +23,7 @@ use std::time::Duration;
 use incumbent_protocol::candidacy::{Effect, Input};
 use incumbent_protocol::identity::CandidateId;
 use incumbent_protocol::rates::Rates;
+use incumbent_protocol::succession::presence::{self, Schedule};
 use incumbent_protocol::time::Time;
 use tokio::sync::{mpsc, oneshot};
 
@@ -33,7 +31,6 @@ use self::answers::Trouble;
 pub(crate) use self::command::{Command, Errand};
 use self::nominated::Nominations;
 use self::queue::Queue;
-use self::roller::Roller;
 use self::seat::{Seat, Surroundings};
 use self::seats::Seats;
 use self::work::{Running, finish, run_errand, run_roll, run_round};
@@ -74,7 +71,8 @@ pub(crate) struct Driver {
     running: Option<Running>,
     queue: Queue,
     errands: VecDeque<Errand>,
-    roller: Roller,
+    /// When presence is written and read.
+    presence: Schedule,
     /// Why this process is not well enough to lead, if it is not.
     unfit: Option<String>,
     monitor: Option<Monitor>,
@@ -121,7 +119,7 @@ impl Driver {
             running: None,
             queue: Queue::new(),
             errands: VecDeque::new(),
-            roller: Roller::new(),
+            presence: Schedule::new(),
             unfit: None,
             monitor: None,
             jumps: JumpDetector::new(JUMP_TOLERANCE),
@@ -167,10 +165,10 @@ impl Driver {
             self.seats = Seats::default();
             self.history = None;
             if let Some(mut store) = self.idle.take() {
-                let farewell = self.roller.farewell();
+                let farewell = self.presence.farewell();
                 let lines: Vec<_> = farewell.iter().map(|(name, line)| (name, line)).collect();
                 let said = async {
-                    for lines in lines.chunks(roller::TOGETHER) {
+                    for lines in lines.chunks(presence::TOGETHER) {
                         if store.roll(lines, &[]).await.is_err() {
                             break;
                         }
@@ -200,16 +198,16 @@ impl Driver {
             Surroundings { driver: &self.handles, lock: &self.lock, history: &mut self.history };
         self.seats.attend(now, |seat| {
             if seat.wake_at().is_some_and(|at| at <= now) {
-                seat.handle(now, Input::Wake);
+                seat.wake(now);
             }
             seat.settle(now, &mut around);
             if let Some(nominations) = &self.nominations {
                 seat.caucus(now, nominations);
             }
             if seat.has_news() {
-                self.roller.hurry(now, seat.roll_every());
+                self.presence.hurry(now, seat.presence_every());
             }
-            for warrant in seat.orders(now) {
+            for warrant in seat.orders() {
                 // Whether it was carried out, the next roll tells.
                 let (done, _) = oneshot::channel();
                 self.errands.push_back(Errand::Order { warrant, done });
@@ -237,7 +235,7 @@ impl Driver {
     /// Starts the next piece of work on the store, if it is free.
     fn begin(&mut self) {
         let (now, seats) = (clock::now(), self.seats.values());
-        let roll = self.roller.wake_at(seats).is_some_and(|at| at <= now);
+        let roll = self.presence.wake_at(seats).is_some_and(|at| at <= now);
         if self.queue.is_empty() && self.errands.is_empty() && !roll {
             return;
         }
@@ -260,7 +258,7 @@ impl Driver {
         let unlisted = self.seats.values().any(Seat::is_unlisted);
         let turn = people || self.looked || unlisted;
         let may_roll = roll && turn && !presses;
-        if may_roll && let Some(call) = self.roller.call(now, self.seats.values()) {
+        if may_roll && let Some(call) = self.presence.call(now, self.seats.values()) {
             self.looked = false;
             let limits = self.seats.values().map(Seat::timeout);
             let limit = limits.min().unwrap_or(self.default_timeout);
@@ -296,9 +294,9 @@ impl Driver {
     /// A leader need not look sooner for a mere perhaps.
     fn heed(&mut self, ring: Ring) {
         let now = clock::now();
-        let every = self.seats.values().filter(|seat| seat.takes_part()).map(Seat::roll_every);
+        let every = self.seats.values().filter(|seat| seat.takes_part()).map(Seat::presence_every);
         if let (Ring::Changed, Some(every)) = (ring, every.min()) {
-            self.roller.ring(now, every);
+            self.presence.notify(now, every);
         }
         for seat in self.seats.values_mut().filter(|seat| ring == Ring::Changed || !seat.leads()) {
             seat.handle(now, Input::Bell);
@@ -330,7 +328,7 @@ impl Driver {
         let closing = self.closing.as_ref().map(|(until, _)| *until);
         // Nothing can be begun before what is under way has ended.
         let free = self.running.is_none();
-        let roll = self.roller.wake_at(self.seats.values()).filter(|_| free);
+        let roll = self.presence.wake_at(self.seats.values()).filter(|_| free);
         self.seats.wake_at().into_iter().chain(closing).chain(roll).min()
     }
 }

@@ -11,6 +11,7 @@ use std::time::Duration;
 
 use incumbent_protocol::identity::ElectionName;
 use incumbent_protocol::standing::Reason;
+use incumbent_protocol::succession::handover::Handover;
 use incumbent_protocol::term::{Term, Token};
 use incumbent_protocol::time::Time;
 use tokio::sync::{mpsc, oneshot};
@@ -18,7 +19,6 @@ use tokio::sync::{mpsc, oneshot};
 use crate::cell::Cell;
 use crate::clock;
 use crate::driver::Command;
-use crate::driver::handover::Handover;
 use crate::error::Error;
 
 /// Proof of leading an election. Hang the work below it.

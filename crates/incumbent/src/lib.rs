@@ -165,6 +165,7 @@ pub use incumbent_protocol::rounds::pace::{Pace, Pacing};
 pub use incumbent_protocol::rounds::register::MemberId;
 pub use incumbent_protocol::rules::{Expiry, Rules, Timing, TimingError};
 pub use incumbent_protocol::standing::{Reason, Standing};
+pub use incumbent_protocol::succession::handover::Handover;
 pub use incumbent_protocol::term::{Term, Token};
 pub use incumbent_protocol::time::StoreTime;
 
@@ -179,7 +180,6 @@ pub use self::doctor::checkup::{Bound, Checkup};
 pub use self::doctor::finding::{Finding, Verdict};
 pub use self::doctor::promise::{Given, Promise};
 pub use self::doctor::trips::Trips;
-pub use self::driver::handover::Handover;
 pub use self::election::Election;
 pub use self::error::{Effect, Error, Retry};
 pub use self::fence::{Fence, FenceError};

@@ -16,11 +16,11 @@ use incumbent_protocol::identity::CandidateId;
 use incumbent_protocol::lease::row::Leader;
 use incumbent_protocol::rounds::register::MemberId;
 use incumbent_protocol::standing::Reason;
+use incumbent_protocol::succession::handover::Handover;
 use incumbent_protocol::term::Term;
 use tokio::sync::mpsc;
 
 use crate::driver::Command;
-use crate::driver::handover::Handover;
 use crate::error::Retry;
 
 /// Most changes that wait for a slow reader.

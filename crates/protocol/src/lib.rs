@@ -27,6 +27,7 @@
 //! | [`controls`] | what operators have in force |
 //! | [`roll`] | who takes part, for people and for policy |
 //! | [`policy`] | who is preferred |
+//! | [`succession`] | who is asked to lead next or to let go: preference, hand-over, presence |
 //! | [`explain`] | why a candidate leads or does not |
 //! | [`health`] | whether a candidate is well enough to lead, as probes show it |
 //! | [`history`] | the record of transitions that checkers read |
@@ -94,5 +95,6 @@ pub mod roll;
 pub mod rounds;
 pub mod rules;
 pub mod standing;
+pub mod succession;
 pub mod term;
 pub mod time;

@@ -62,6 +62,10 @@ pub enum Bug {
     ReleasedUnreserved,
     /// An order that names an older term is carried out.
     OlderTermOrdered,
+    /// A preferred candidate asks for the place of a leader whose term has only begun.
+    HoldDownIgnored,
+    /// A hand-over that takes too long is left to itself.
+    HandoverNotForced,
     /// Nodes are compared as text, so that 9 is more than 10.
     IdsAsText,
     /// Half of the voters count as a majority.
@@ -145,6 +149,8 @@ impl Bug {
         Bug::ReservedOnce,
         Bug::ReleasedUnreserved,
         Bug::OlderTermOrdered,
+        Bug::HoldDownIgnored,
+        Bug::HandoverNotForced,
     ];
 
     /// Those that only peers can make: in ring, bully and ratification.
@@ -204,6 +210,8 @@ impl Bug {
             Bug::ReservedOnce => "reserved_once",
             Bug::ReleasedUnreserved => "released_unreserved",
             Bug::OlderTermOrdered => "older_term_ordered",
+            Bug::HoldDownIgnored => "hold_down_ignored",
+            Bug::HandoverNotForced => "handover_not_forced",
             Bug::IdsAsText => "ids_as_text",
             Bug::HalfIsEnough => "half_is_enough",
             Bug::PromiseNotKept => "promise_not_kept",

@@ -88,14 +88,17 @@ impl Policy {
 
     /// How long to let better ones go first once a term is open: a step for each of them.
     pub fn deference(&self, field: &Field<'_>, step: Duration) -> Duration {
-        let Some(mine) = field.mine() else {
-            return Duration::ZERO;
-        };
-        let better = field
-            .rivals()
-            .filter(|peer| Some(&peer.id) != field.holder && self.compare(peer, mine).is_gt());
-        let better = better.count();
+        let better = self.better(field, field.holder);
         step * u32::try_from(better).unwrap_or(STEPS_MAX).min(STEPS_MAX)
+    }
+
+    /// How many rivals are better than the asker, apart from one of them.
+    pub fn better(&self, field: &Field<'_>, apart: Option<&CandidateId>) -> usize {
+        let Some(mine) = field.mine() else {
+            return 0;
+        };
+        let rivals = field.rivals().filter(|peer| Some(&peer.id) != apart);
+        rivals.filter(|peer| self.compare(peer, mine).is_gt()).count()
     }
 
     /// For whom a leader that lets go reserves the next term; nobody if it makes no difference.
@@ -119,14 +122,6 @@ impl Policy {
         let best = !field.rivals().any(|peer| self.compare(peer, mine).is_gt());
         let barred = field.controls.permit(&field.me.name, field.now).is_err();
         best && !barred && mine.contends(field.now) && self.compare(mine, leader).is_gt()
-    }
-
-    /// Whether a better one stands behind the asker in a line where the lowest id goes first.
-    pub fn is_in_the_way(&self, field: &Field<'_>) -> bool {
-        let Some(mine) = field.mine() else {
-            return false;
-        };
-        field.rivals().any(|peer| self.compare(peer, mine).is_gt())
     }
 }
 

@@ -6,9 +6,9 @@
 use std::time::Duration;
 
 use incumbent_protocol::policy::{Preempt, Preference};
+use incumbent_protocol::succession::Settings;
 
 use super::Config;
-use crate::contest::Stance;
 use crate::error::Error;
 
 /// How long work may take to end when a leader is asked to hand over, unless another span is set.
@@ -71,7 +71,7 @@ impl Config {
         self
     }
 
-    pub(super) fn stance(&self, lease: Duration) -> Result<Stance, Error> {
+    pub(super) fn succession(&self, lease: Duration) -> Result<Settings, Error> {
         let wrong = |setting, problem: &str| {
             let problem = problem.to_owned();
             Err(Error::Setting { setting, problem })
@@ -80,8 +80,8 @@ impl Config {
         if drain > DRAIN_MAX {
             return wrong("drain", "it must not be longer than a day");
         }
-        let roll_every = self.roll_every.unwrap_or(lease.clamp(ROLL_LEAST, ROLL_MOST));
-        if roll_every < Duration::from_millis(50) || roll_every > Duration::from_hours(1) {
+        let every = self.roll_every.unwrap_or(lease.clamp(ROLL_LEAST, ROLL_MOST));
+        if every < Duration::from_millis(50) || every > Duration::from_hours(1) {
             return wrong("roll", "it must be between 50 ms and an hour");
         }
         let policy = self.policy.clone();
@@ -99,6 +99,6 @@ impl Config {
             return wrong("rolling", "it hands over once: leave preemption out");
         }
         let (profile, priority) = (self.profile.clone(), self.priority);
-        Ok(Stance { profile, priority, policy, drain, roll_every })
+        Ok(Settings { profile, priority, policy, drain, every })
     }
 }

@@ -5,11 +5,11 @@
 //! once, and once that it is well again.
 
 use incumbent_protocol::candidacy::Input;
+use incumbent_protocol::succession::presence::{Call, News};
 use incumbent_protocol::time::HeardAt;
 use tracing::{info, warn};
 
 use super::queue::Kind;
-use super::roller::{Call, News};
 use super::seat::Seat;
 use super::work::{Finished, Heard};
 use super::{Driver, nominated};
@@ -69,12 +69,12 @@ impl Driver {
     /// Tells every seat what the roll showed of its election.
     fn rolled(&mut self, call: &Call, mut heard: Result<Heard, Error>) {
         let now = clock::now();
-        let every = self.seats.values().map(Seat::roll_every).min();
+        let every = self.seats.values().map(Seat::presence_every).min();
         let listed = self.seats.values().all(|seat| !seat.is_unlisted());
         let (first, waits) =
-            (!self.roller.fails(), self.idle.as_ref().is_some_and(nominated::waits));
+            (!self.presence.fails(), self.idle.as_ref().is_some_and(nominated::waits));
         let every = every.unwrap_or(self.default_timeout);
-        let news = self.roller.came_back(now, every, heard.is_ok(), listed);
+        let news = self.presence.came_back(now, every, heard.is_ok(), listed);
         let candidate = self.me.name.as_str();
         match &heard {
             Err(error) if !listed && first && !waits => {
@@ -98,12 +98,12 @@ impl Driver {
         }
         for election in &call.elections {
             let Some(seat) = self.seats.get_mut(election) else { continue };
-            let line = call.lines.get(election).map(|line| line.presence);
+            let wrote = call.rows.get(election).map(|row| row.presence);
             let showed = heard.as_mut().ok().and_then(|heard| {
                 let peers = heard.rolls.remove(election).unwrap_or_default();
                 Some((peers, heard.snapshots.as_mut()?.take(election)))
             });
-            seat.rolled(now, line, showed);
+            seat.shown(now, wrote, showed);
         }
     }
 

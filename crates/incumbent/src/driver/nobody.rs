@@ -48,10 +48,6 @@ impl Seat {
         None
     }
 
-    pub(super) const fn asks_for_its_place(&self) -> bool {
-        false
-    }
-
     pub(super) const fn nominated(&mut self, _now: Time, _mine: bool) {}
 
     pub(super) const fn caucus(&mut self, _now: Time, nominations: &Nominations) {

@@ -6,6 +6,7 @@
 use incumbent_protocol::candidacy::{Input, Wish};
 use incumbent_protocol::lease::request::Refusal;
 use incumbent_protocol::lease::row::{Snapshot, State};
+use incumbent_protocol::succession;
 use incumbent_protocol::time::Time;
 
 use super::seat::Seat;
@@ -39,35 +40,29 @@ pub(super) async fn next(nominations: &mut Option<Nominations>) -> Nomination {
 /// What peers said of this candidate, and what they were told.
 #[derive(Debug, Default)]
 pub(super) struct Nominated {
-    mine: bool,
     told: Option<Part>,
-    /// Whether whoever is nominated asks for the place of whoever leads.
-    preempts: bool,
+    /// Whether a nominee asks the present leader for its place. That lease is the leader's until it
+    /// lets go: being picked ends nothing.
+    asks: bool,
 }
 
 impl Seat {
     /// From now on it bids only if peers say so.
     pub(super) fn awaits_nomination(&mut self, now: Time, peers: &Nominations) {
         if self.nomination.is_none() {
-            self.nomination = Some(Nominated { preempts: peers.preempts, ..Nominated::default() });
-            self.handle(now, Input::Nominated(false));
+            let asks = peers.preempts;
+            self.nomination = Some(Nominated { asks, told: None });
+            self.succeed(now, succession::Input::Nominated { mine: false, asks });
         }
     }
 
     /// Peers said whether it is to bid.
     pub(super) fn nominated(&mut self, now: Time, mine: bool) {
-        let Some(nomination) = &mut self.nomination else { return };
-        nomination.mine = mine;
-        self.handle(now, Input::Nominated(mine));
+        let Some(Nominated { asks, .. }) = self.nomination else { return };
+        self.succeed(now, succession::Input::Nominated { mine, asks });
         if mine {
             self.handle(now, Input::Bell);
         }
-    }
-
-    /// Whether it is nominated though somebody leads, and is to ask for that place. Its lease is the
-    /// leader's until it lets go: being picked ends nothing.
-    pub(super) fn asks_for_its_place(&self) -> bool {
-        self.nomination.as_ref().is_some_and(|nomination| nomination.mine && nomination.preempts)
     }
 
     /// Why it can never lead here, by what the store showed: whoever does not bid is not refused by

@@ -7,8 +7,7 @@
 //! | file | what |
 //! |---|---|
 //! | [`notices`] | what the candidacy says |
-//! | [`roll`] | what the others say, and are told |
-//! | [`draining`] | handing over |
+//! | [`heirs`] | what the others say, and are told; handing over |
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -19,15 +18,15 @@ use incumbent_protocol::identity::{CandidateId, ElectionName};
 use incumbent_protocol::lease::order::{Order, Papers};
 use incumbent_protocol::lease::request::Refusal;
 use incumbent_protocol::protocol::Protocol;
-use incumbent_protocol::roll::Presence;
+use incumbent_protocol::roll::{Peer, Presence};
 use incumbent_protocol::standing::Reason;
+use incumbent_protocol::succession::presence::Participant;
+use incumbent_protocol::succession::{self, Succession};
 use incumbent_protocol::term::Term;
 use incumbent_protocol::time::Time;
 use tokio::sync::{mpsc, oneshot};
 
 use super::command::{Command, Reply};
-use super::desk::Desk;
-use super::handover::UnderWay;
 use super::nominated::Nominated;
 use crate::cell::Cell;
 use crate::contest::Contest;
@@ -38,9 +37,8 @@ use crate::lock::SharedLock;
 use crate::observe::{Change, Feed};
 use crate::reporter::Reporter;
 
-mod draining;
+mod heirs;
 mod notices;
-mod roll;
 
 /// How often what is wanted may change while a seat settles.
 const WISHES: u32 = 4;
@@ -58,10 +56,7 @@ pub(super) struct Seat {
     pub(super) contest: Contest,
     pub(super) report: Reporter,
     candidacy: Candidacy,
-    desk: Desk,
-    handover: Option<UnderWay>,
-    /// What the others were last to be told.
-    presence: Option<Presence>,
+    succession: Succession,
     /// What the store says of it to the others, as far as is known; nothing before it took part.
     listed: Option<Presence>,
     /// Orders that the driver is to carry out.
@@ -86,24 +81,23 @@ impl Seat {
         contest: Contest,
         now: Time,
     ) -> Self {
-        let desk = Desk::new(me.clone(), contest.stance.clone());
         let report = Reporter::new(&election, &me, contest.timing.rules().lease());
         let mut candidacy = match contest.rounds {
-            None => Candidacy::new(me, contest.timing),
+            None => Candidacy::new(me.clone(), contest.timing),
             Some(pacing) => {
-                let profile = contest.stance.profile.clone();
-                Candidacy::in_rounds(me, contest.timing, pacing, profile)
+                let profile = contest.succession.profile.clone();
+                Candidacy::in_rounds(me.clone(), contest.timing, pacing, profile)
             }
         };
         candidacy.begin(now);
+        let settings = contest.succession.clone();
+        let succession = Succession::new(me, settings, *candidacy.timing());
         Seat {
             election,
             contest,
             report,
             candidacy,
-            desk,
-            handover: None,
-            presence: None,
+            succession,
             listed: None,
             orders: Vec::new(),
             obstacle: None,
@@ -118,8 +112,7 @@ impl Seat {
     }
 
     pub(super) fn wake_at(&self) -> Option<Time> {
-        let handover = self.handover.as_ref().map(UnderWay::wake_at);
-        [self.candidacy.wake_at(), handover].into_iter().flatten().min()
+        [self.candidacy.wake_at(), self.succession.wake_at()].into_iter().flatten().min()
     }
 
     /// How long the store may take at present.
@@ -142,7 +135,16 @@ impl Seat {
 
     /// Whether this process leads or wants to, so that others should know of it.
     pub(super) fn takes_part(&self) -> bool {
-        self.cell.is_some() || !self.winners.is_empty()
+        self.cell.is_some() || self.waits()
+    }
+
+    /// Whether somebody here waits for it to lead.
+    fn waits(&self) -> bool {
+        !self.winners.is_empty()
+    }
+
+    pub(super) const fn presence_every(&self) -> Duration {
+        self.succession.every()
     }
 
     /// Whether it takes part and the others may not know of it yet: no order could name it.
@@ -170,6 +172,14 @@ impl Seat {
     /// Where this process is in line.
     pub(super) fn rank(&self, now: Time) -> Option<Rank> {
         self.candidacy.rank(now)
+    }
+
+    /// What is due is done.
+    pub(super) fn wake(&mut self, now: Time) {
+        if self.candidacy.wake_at().is_some_and(|at| at <= now) {
+            self.candidacy.handle(now, Input::Wake);
+        }
+        self.succeed(now, succession::Input::Wake);
     }
 
     pub(super) fn handle(&mut self, now: Time, input: Input) {
@@ -252,14 +262,29 @@ impl Seat {
     fn wish(&mut self) -> Wish {
         self.winners.retain(|winner| !winner.is_closed());
         self.feeds.retain(|feed| !feed.0.is_closed());
-        let abstains = self.cell.is_none()
-            && (self.desk.unfit.is_some() || self.desk.is_barred() || self.desk.awaits_roll());
-        match (!self.takes_part(), self.feeds.is_empty()) {
-            (false, _) if abstains => Wish::Watch,
+        self.succession.wish(match (!self.takes_part(), self.feeds.is_empty()) {
             (false, _) => Wish::Lead,
             (true, false) => Wish::Watch,
             (true, true) => Wish::Nothing,
-        }
+        })
+    }
+}
+
+impl Participant for Seat {
+    fn election(&self) -> &ElectionName {
+        &self.election
+    }
+
+    fn takes_part(&self) -> bool {
+        Seat::takes_part(self)
+    }
+
+    fn row(&self) -> Peer {
+        self.succession.row(self.waits())
+    }
+
+    fn every(&self) -> Duration {
+        self.presence_every()
     }
 }
 

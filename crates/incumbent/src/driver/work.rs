@@ -11,12 +11,12 @@ use std::time::Duration;
 use incumbent_protocol::candidacy::Ticket;
 use incumbent_protocol::outcome::Outcome;
 use incumbent_protocol::rates::Reading;
+use incumbent_protocol::succession::presence::Call;
 use incumbent_protocol::time::{AskedAt, HeardAt};
 use tracing::{Instrument, debug_span};
 
 use super::command::Errand;
 use super::queue::{Chunk, Kind};
-use super::roller::Call;
 use crate::clock;
 use crate::error::Error;
 use crate::store::Store;
@@ -113,7 +113,7 @@ pub(super) async fn run_errand(mut store: Store, errand: Errand, limit: Duration
 /// Calls the roll, and reads what operators have in force.
 pub(super) async fn run_roll(mut store: Store, call: Call, limit: Duration) -> Finished {
     let called = async {
-        let lines: Vec<_> = call.lines.iter().collect();
+        let lines: Vec<_> = call.rows.iter().collect();
         let names: Vec<_> = call.elections.iter().collect();
         let rolls = store.roll(&lines, &names).await?;
         if names.is_empty() {

@@ -8,12 +8,13 @@ use incumbent_protocol::outcome::Outcome;
 use incumbent_protocol::policy::Policy;
 use incumbent_protocol::rounds::register::Profile;
 use incumbent_protocol::rules::Timing;
+use incumbent_protocol::succession::Settings;
 use incumbent_protocol::time::{AskedAt, HeardAt, StoreTime};
 use std::time::Duration;
 use tokio::sync::oneshot;
 
 use super::*;
-use crate::contest::{Contest, Stance};
+use crate::contest::Contest;
 
 #[test]
 fn whoever_gets_no_answer_twice_may_not_be_picked_until_it_gets_one() {
@@ -37,14 +38,14 @@ fn whoever_gets_no_answer_twice_may_not_be_picked_until_it_gets_one() {
 fn seat(now: Time) -> Seat {
     let me = CandidateId::new("one".parse().expect("a name"), Incarnation::from_random(7));
     let timing = Timing::of_lease(Duration::from_secs(8)).expect("good timings");
-    let stance = Stance {
+    let succession = Settings {
         profile: Profile::default(),
         priority: 0,
         policy: Policy::default(),
         drain: Duration::from_secs(1),
-        roll_every: Duration::from_secs(1),
+        every: Duration::from_secs(1),
     };
-    let contest = Contest { timing, rounds: None, stance };
+    let contest = Contest { timing, rounds: None, succession };
     let mut seat = Seat::new("billing".parse().expect("a name"), me, contest, now);
     seat.nomination = Some(Nominated::default());
     seat.handle(now, Input::Nominated(false));

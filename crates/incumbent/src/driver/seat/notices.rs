@@ -14,6 +14,7 @@ use incumbent_protocol::lease::row::Leader;
 use incumbent_protocol::protocol::Protocol;
 use incumbent_protocol::rounds::membership::News;
 use incumbent_protocol::standing::Reason;
+use incumbent_protocol::succession;
 use incumbent_protocol::term::Term;
 use incumbent_protocol::time::Time;
 use tracing::debug;
@@ -55,6 +56,8 @@ impl Seat {
                 Notice::Paced { round } => {
                     let round_us = u64::try_from(round.as_micros()).unwrap_or(u64::MAX);
                     self.record(around, |election| Event::Paced { election, round_us });
+                    let timing = *self.candidacy.timing();
+                    self.succeed(clock::now(), succession::Input::Timing(timing));
                     self.tell(&Change::Paced { round });
                 }
                 Notice::Member(news) => self.member(news, around),
@@ -89,19 +92,14 @@ impl Seat {
             opening,
         });
         self.tell(&Change::Gained { term });
-        // Not the one that was named when this process last let go.
-        self.candidacy.handle(clock::now(), Input::Heir(self.desk.heir()));
         let cell = Arc::new(Cell::new(until, around.lock.get().cloned()));
         self.cell = Some((term, Arc::clone(&cell)));
         self.sure = true;
+        self.succeed(clock::now(), succession::Input::Gained(term));
         let Some(driver) = around.driver.upgrade() else {
             // Every handle is gone, so nobody can want this.
             return self.candidacy.handle(clock::now(), Input::Resign(term));
         };
-        if let Some(why) = self.desk.unfit.clone() {
-            // It fell ill after the store had answered, and before that was heard.
-            self.fit(clock::now(), Some(why));
-        }
         let patience = self.timeout() * 2;
         let mut leadership = Leadership::new(self.election.clone(), term, cell, driver, patience);
         while let Some(winner) = self.winners.pop_front() {
@@ -137,7 +135,7 @@ impl Seat {
         if let Some((_, cell)) = self.cell.take() {
             cell.lose(reason);
         }
-        self.handover = None;
+        self.succeed(clock::now(), succession::Input::Lost);
         if reason != Reason::Resigned {
             // Nothing is left to be handed over, even if the work never ends.
             for done in self.handing_over.drain(..) {

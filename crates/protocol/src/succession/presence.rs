@@ -1,60 +1,45 @@
-//! When the roll is called: lines of this process are written, and everybody's are read.
+//! When presence is written and read: the rows of this process are written, and those of all
+//! candidates are read.
 //!
 //! Assumes: the driver has one connection, and leases go first.
-//! Promises: a line is written once an interval, and soon when it says something new; a ring of the
-//! bell only brings reading forward. Neither comes in a burst. A call is about a bounded number of
+//! Promises: a row is written once an interval, and soon when it says something new; a notification
+//! only brings reading forward. Neither comes in a burst. A call is about a bounded number of
 //! elections, so that rounds find their turn between two calls.
 
+use core::time::Duration;
 use std::collections::BTreeMap;
-use std::time::Duration;
 
-use incumbent_protocol::identity::ElectionName;
-use incumbent_protocol::roll::{Peer, Presence};
-use incumbent_protocol::time::Time;
+use crate::identity::ElectionName;
+use crate::roll::{Peer, Presence};
+use crate::time::Time;
 
-use super::seat::Seat;
-
-/// How many times in an interval the roll is read at most because of rings.
-const RINGS: u32 = 8;
+/// How many times in an interval presence is read at most because of notifications.
+const EARLY_READS: u32 = 8;
 
 /// How often the pause after a failure doubles at most.
 const BACKOFFS: u32 = 4;
 
 /// About how many elections one call is at most.
-pub(super) const TOGETHER: usize = 200;
+pub const TOGETHER: usize = 200;
 
 /// How much trouble there is before it is told of: a failure counts twice, a success takes off one.
 const TOO_MUCH: u32 = 4;
 
-/// One election of this process, as far as the roll is concerned.
-pub(super) trait Part {
+/// One election of a process, as far as presence is concerned.
+pub trait Participant {
+    /// Which election.
     fn election(&self) -> &ElectionName;
+    /// Whether the process leads or wants to.
     fn takes_part(&self) -> bool;
-    fn line(&self) -> Peer;
+    /// Its row.
+    fn row(&self) -> Peer;
+    /// How often it is written.
     fn every(&self) -> Duration;
 }
 
-impl Part for Seat {
-    fn election(&self) -> &ElectionName {
-        &self.election
-    }
-
-    fn takes_part(&self) -> bool {
-        Seat::takes_part(self)
-    }
-
-    fn line(&self) -> Peer {
-        Seat::line(self)
-    }
-
-    fn every(&self) -> Duration {
-        self.roll_every()
-    }
-}
-
-/// The lines that this process wrote, and when the next are due.
+/// The rows that a process wrote, and when the next are due.
 #[derive(Debug)]
-pub(super) struct Roller {
+pub struct Schedule {
     written: BTreeMap<ElectionName, Peer>,
     write_at: Time,
     read_at: Option<Time>,
@@ -79,25 +64,34 @@ struct Pass {
     at: Time,
 }
 
-/// One call of the roll.
-#[derive(Debug)]
-pub(super) struct Call {
-    pub(super) lines: BTreeMap<ElectionName, Peer>,
-    pub(super) elections: Vec<ElectionName>,
+/// One call on the store.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Call {
+    /// Rows to write.
+    pub rows: BTreeMap<ElectionName, Peer>,
+    /// Elections to read.
+    pub elections: Vec<ElectionName>,
 }
 
 /// Something about calls that people should know.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum News {
+pub enum News {
     /// They keep failing.
     Fails,
     /// They succeed again.
     Well,
 }
 
-impl Roller {
-    pub(super) const fn new() -> Self {
-        Roller {
+impl Default for Schedule {
+    fn default() -> Self {
+        Schedule::new()
+    }
+}
+
+impl Schedule {
+    /// Nothing was written yet.
+    pub const fn new() -> Self {
+        Schedule {
             written: BTreeMap::new(),
             write_at: Time::ZERO,
             read_at: None,
@@ -111,15 +105,15 @@ impl Roller {
         }
     }
 
-    /// Somebody may have ordered something.
-    pub(super) fn ring(&mut self, now: Time, every: Duration) {
+    /// An operator may have ordered something.
+    pub fn notify(&mut self, now: Time, every: Duration) {
         let soonest = self.soonest(now, every);
         self.read_at = Some(self.read_at.map_or(soonest, |at| at.min(soonest)));
         self.go_on(soonest);
     }
 
-    /// Somebody here has something new to say.
-    pub(super) fn hurry(&mut self, now: Time, every: Duration) {
+    /// A candidate of this process has something new to say.
+    pub fn hurry(&mut self, now: Time, every: Duration) {
         let soonest = self.soonest(now, every);
         self.write_at = self.write_at.min(soonest);
         self.go_on(soonest);
@@ -134,53 +128,53 @@ impl Roller {
 
     /// When the next pass may begin: the longer they are, the fewer.
     fn soonest(&self, now: Time, every: Duration) -> Time {
-        now.max(self.last + every / RINGS * self.calls.min(RINGS))
+        now.max(self.last + every / EARLY_READS * self.calls.min(EARLY_READS))
     }
 
-    /// When a call is due, if anybody here takes part.
-    pub(super) fn wake_at<'a, P: Part + 'a>(
+    /// When a call is due, if any candidate of this process takes part.
+    pub fn wake_at<'a, P: Participant + 'a>(
         &self,
-        mut seats: impl Iterator<Item = &'a P>,
+        mut participants: impl Iterator<Item = &'a P>,
     ) -> Option<Time> {
-        let lines = !self.written.is_empty() || seats.any(Part::takes_part);
-        let write = lines.then_some(self.write_at);
+        let rows = !self.written.is_empty() || participants.any(Participant::takes_part);
+        let write = rows.then_some(self.write_at);
         let rest = self.rest.as_ref().map(|rest| rest.at);
         // A pass ends before the next one begins.
         rest.or_else(|| [write, self.read_at].into_iter().flatten().min())
     }
 
     /// The call that is due, if one is.
-    pub(super) fn call<'a, P: Part + 'a>(
+    pub fn call<'a, P: Participant + 'a>(
         &mut self,
         now: Time,
-        seats: impl Iterator<Item = &'a P>,
+        participants: impl Iterator<Item = &'a P>,
     ) -> Option<Call> {
-        let seats: BTreeMap<&ElectionName, &P> =
-            seats.filter(|seat| seat.takes_part()).map(|seat| (seat.election(), seat)).collect();
+        let there = participants.filter(|it| it.takes_part());
+        let there: BTreeMap<&ElectionName, &P> = there.map(|it| (it.election(), it)).collect();
         let pass = match self.rest.take() {
             Some(rest) if now < rest.at => {
                 self.rest = Some(rest);
                 return None;
             }
             Some(rest) => rest,
-            None => self.begin(now, &seats)?,
+            None => self.begin(now, &there)?,
         };
         let is_left = |name: &&ElectionName| pass.after.as_ref().is_none_or(|after| *name > after);
         // Those that take part no more say so once.
-        let silent = self.written.keys().filter(|name| !seats.contains_key(name));
+        let silent = self.written.keys().filter(|name| !there.contains_key(name));
         let silent = silent.filter(|_| pass.write);
-        let mut names: Vec<_> = seats.keys().copied().chain(silent).filter(is_left).collect();
+        let mut names: Vec<_> = there.keys().copied().chain(silent).filter(is_left).collect();
         names.sort_unstable();
         let more = names.len() > TOGETHER;
         names.truncate(TOGETHER);
-        let line = |name: &ElectionName| match seats.get(name) {
-            Some(seat) => Some(seat.line()),
+        let row = |name: &ElectionName| match there.get(name) {
+            Some(participant) => Some(participant.row()),
             None => self.written.get(name).map(left),
         };
-        let lines = names.iter().filter(|_| pass.write);
-        let lines: BTreeMap<ElectionName, Peer> =
-            lines.filter_map(|name| Some(((*name).clone(), line(name)?))).collect();
-        let elections = names.iter().filter(|name| seats.contains_key(**name));
+        let rows = names.iter().filter(|_| pass.write);
+        let rows: BTreeMap<ElectionName, Peer> =
+            rows.filter_map(|name| Some(((*name).clone(), row(name)?))).collect();
+        let elections = names.iter().filter(|name| there.contains_key(**name));
         let elections: Vec<ElectionName> = elections.map(|name| (*name).clone()).collect();
         self.rest = names.last().filter(|_| more).map(|last| Pass {
             write: pass.write,
@@ -189,44 +183,48 @@ impl Roller {
         });
         self.under_way = Some(pass);
         self.last = now;
-        for (name, line) in &lines {
-            if line.presence == Presence::Left {
+        for (name, row) in &rows {
+            if row.presence == Presence::Left {
                 self.written.remove(name);
             } else {
-                self.written.insert(name.clone(), line.clone());
+                self.written.insert(name.clone(), row.clone());
             }
         }
-        if lines.is_empty() && elections.is_empty() {
+        if rows.is_empty() && elections.is_empty() {
             return None;
         }
-        Some(Call { lines, elections })
+        Some(Call { rows, elections })
     }
 
     /// The pass that is due, if one is.
-    fn begin<P: Part>(&mut self, now: Time, seats: &BTreeMap<&ElectionName, &P>) -> Option<Pass> {
-        let write = now >= self.write_at && !(seats.is_empty() && self.written.is_empty());
-        let read = !seats.is_empty() && self.read_at.is_some_and(|at| now >= at);
+    fn begin<P: Participant>(
+        &mut self,
+        now: Time,
+        there: &BTreeMap<&ElectionName, &P>,
+    ) -> Option<Pass> {
+        let write = now >= self.write_at && !(there.is_empty() && self.written.is_empty());
+        let read = !there.is_empty() && self.read_at.is_some_and(|at| now >= at);
         if !write && !read {
             self.read_at = self.read_at.filter(|at| now < *at);
             return None;
         }
         if write {
-            let every = seats.values().map(|seat| seat.every()).min();
+            let every = there.values().map(|it| it.every()).min();
             self.write_at = now + every.unwrap_or(Duration::from_secs(1));
         }
         self.read_at = None;
-        self.calls = u32::try_from(seats.len().div_ceil(TOGETHER)).unwrap_or(u32::MAX).max(1);
+        self.calls = u32::try_from(there.len().div_ceil(TOGETHER)).unwrap_or(u32::MAX).max(1);
         Some(Pass { write, after: None, at: now })
     }
 
     /// Whether the last call failed.
-    pub(super) const fn fails(&self) -> bool {
+    pub const fn fails(&self) -> bool {
         self.failures > 0
     }
 
     /// A call came back. If it failed, it is due again, later each time: it keeps the only connection
     /// from the rounds. Sooner if the others do not know of this process yet.
-    pub(super) fn came_back(
+    pub fn came_back(
         &mut self,
         now: Time,
         every: Duration,
@@ -241,7 +239,7 @@ impl Roller {
             self.told &= !news;
             return news.then_some(News::Well);
         }
-        let every = if listed { every } else { every / RINGS };
+        let every = if listed { every } else { every / EARLY_READS };
         let at = now + every * 2u32.pow(self.failures.min(BACKOFFS));
         self.rest = under_way.map(|pass| Pass { at, ..pass });
         self.failures = self.failures.saturating_add(1);
@@ -252,14 +250,14 @@ impl Roller {
     }
 
     /// What to write at the end of it all.
-    pub(super) fn farewell(&mut self) -> Vec<(ElectionName, Peer)> {
+    pub fn farewell(&mut self) -> Vec<(ElectionName, Peer)> {
         let written = std::mem::take(&mut self.written);
-        written.into_iter().map(|(name, line)| (name, left(&line))).collect()
+        written.into_iter().map(|(name, row)| (name, left(&row))).collect()
     }
 }
 
-fn left(line: &Peer) -> Peer {
-    Peer { presence: Presence::Left, why: None, ..line.clone() }
+fn left(row: &Peer) -> Peer {
+    Peer { presence: Presence::Left, why: None, ..row.clone() }
 }
 
 #[cfg(test)]

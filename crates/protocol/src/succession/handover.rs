@@ -3,15 +3,16 @@
 //! Assumes: the leader goes on renewing until its work has ended.
 //! Promises: a hand-over is bounded: at its end the term is ended by order, whatever the work does. If
 //! that order comes to nothing, because the store fails or the heir may not win, another follows a
-//! lease later, for the sake of nobody in particular.
+//! lease later, without an heir.
 
-use std::time::Duration;
+use core::time::Duration;
 
-use incumbent_protocol::controls::Mandate;
-use incumbent_protocol::identity::CandidateName;
-use incumbent_protocol::lease::order::{Order, Papers};
-use incumbent_protocol::term::Term;
-use incumbent_protocol::time::Time;
+use crate::controls::Mandate;
+use crate::identity::CandidateName;
+use crate::lease::order::{Order, Papers};
+use crate::planted::{self, Bug};
+use crate::term::Term;
+use crate::time::Time;
 
 /// What a leader is asked: to end its work, and then to let go.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -28,7 +29,7 @@ pub struct Handover {
 /// One that is under way.
 #[derive(Debug)]
 pub(super) struct UnderWay {
-    pub(super) handover: Handover,
+    handover: Handover,
     until: Time,
     /// How often the term was ended by order, as far as the leader knows in vain.
     orders: u32,
@@ -39,12 +40,16 @@ impl UnderWay {
         UnderWay { until: now + handover.within, handover, orders: 0 }
     }
 
+    pub(super) const fn handover(&self) -> &Handover {
+        &self.handover
+    }
+
     pub(super) const fn wake_at(&self) -> Time {
         self.until
     }
 
-    /// The order that ends the term, once the time is up. Whoever leads a lease later knows that it
-    /// was not carried out, else no renewal would have been accepted since.
+    /// The order that ends the term, once the time is up. A candidate that still leads a lease later
+    /// knows that it was not carried out, else no renewal would have been accepted since.
     pub(super) fn force(
         &mut self,
         now: Time,
@@ -56,6 +61,9 @@ impl UnderWay {
         }
         self.until = now + lease;
         self.orders += 1;
+        if planted::is(Bug::HandoverNotForced) {
+            return None;
+        }
         let order = match &self.handover.to {
             Some(to) if self.orders == 1 => Order::Takeover { successor: to.clone() },
             _ => Order::DEMOTE,
