@@ -23,6 +23,7 @@ mod fence_order;
 #[cfg(test)]
 mod forge;
 mod grid;
+mod handover_in_order;
 mod history;
 mod ids_grow;
 mod loss_told_once;
@@ -40,6 +41,7 @@ pub use by_transaction::ByTransaction;
 pub use eventual_leader::EventualLeader;
 pub use fact::{Cast, Clock, Contest, Fact, Spot, Who};
 pub use fence_order::FenceOrder;
+pub use handover_in_order::{Asked, HandoverInOrder};
 pub use history::{History, HistoryError};
 pub use ids_grow::IdsGrow;
 pub use loss_told_once::LossToldOnce;

@@ -247,7 +247,7 @@ fn micros(span: Duration) -> u64 {
 }
 
 /// Whether a span of the world cannot be so long on any clock that keeps to the bound.
-pub(super) fn is_short(span: Duration, least: Duration, fast: Skew) -> bool {
+pub(crate) fn is_short(span: Duration, least: Duration, fast: Skew) -> bool {
     let rate = u128::from((WHOLE + fast).unsigned_abs());
     span.as_nanos() * rate < least.as_nanos() * u128::from(WHOLE.unsigned_abs())
 }

@@ -13,8 +13,8 @@ use incumbent_protocol::lease::order::{Decree, Order, OrderError, Papers};
 use incumbent_protocol::lease::request::{Claim, Denied, Done, Holding, Refusal, Resignation};
 use incumbent_protocol::lease::row::{Record, Snapshot, State};
 use incumbent_protocol::outcome::Outcome;
+use incumbent_protocol::roll::{Peer, sift};
 use incumbent_protocol::rounds::registers::Registers;
-use incumbent_protocol::term::Term;
 use incumbent_protocol::time::StoreTime;
 
 use crate::clock::{At, HostClock, Skew, Span};
@@ -38,6 +38,8 @@ pub(crate) struct Database {
     registers: Vec<Rc<Registers>>,
     /// What operators have in force, beside each row.
     controls: Vec<Controls>,
+    /// The presence rows of each election.
+    presence: Vec<Vec<Peer>>,
     clock: HostClock,
     step: i64,
     /// When the database last took the place of another and noted it.
@@ -70,6 +72,7 @@ impl Database {
             clock: HostClock::new(0, 0, skew),
             step: 0,
             controls: vec![Controls::default(); elections],
+            presence: vec![Vec::new(); elections],
             replaced: None,
             proofs: BTreeSet::new(),
             undo: VecDeque::new(),
@@ -117,6 +120,21 @@ impl Database {
         let (now, replaced) = (self.time(at), self.replaced);
         let controls = self.controls[election].clone();
         Snapshot { record, now, holder_died, replaced, controls }
+    }
+
+    /// Writes a presence row.
+    pub(crate) fn announce(&mut self, at: At, election: usize, row: &Peer) {
+        let now = self.time(at);
+        let rows = &mut self.presence[election];
+        let known = rows.iter().position(|it| it.id.incarnation == row.id.incarnation);
+        let started = known.map_or(now, |known| rows.swap_remove(known).started);
+        rows.push(Peer { started, beaten_at: now, ..row.clone() });
+        *rows = sift(core::mem::take(rows), now).kept;
+    }
+
+    /// The presence rows of an election.
+    pub(crate) fn candidates(&self, election: usize) -> &[Peer] {
+        &self.presence[election]
     }
 
     /// Writes a claim if the row is as it was when the claim was decided, or whatever the row is if
@@ -172,9 +190,9 @@ impl Database {
         at: At,
         election: usize,
         order: &Order,
-        term: Option<Term>,
+        papers: &Papers,
     ) -> Result<Decree, OrderError> {
-        let decree = order.decide(&self.snapshot(at, election), &Papers::meant(term))?;
+        let decree = order.decide(&self.snapshot(at, election), papers)?;
         self.remember(at, election);
         self.controls[election].clone_from(&decree.controls);
         if decree.ends {
@@ -221,6 +239,9 @@ impl Database {
             lost = true;
         }
         self.table.roll_back(at, by);
+        for rows in &mut self.presence {
+            rows.clear();
+        }
         if knows {
             self.note_replaced(at);
         }
@@ -232,6 +253,7 @@ impl Database {
         self.rows.fill(None);
         self.registers.fill(Rc::default());
         self.controls.fill(Controls::default());
+        self.presence.fill(Vec::new());
         self.undo.clear();
         self.table.clear();
         self.note_replaced(at);
@@ -314,10 +336,10 @@ mod tests {
     fn what_is_in_force_goes_back_with_the_row_and_is_deleted_with_it() {
         let mut database = Database::new(1, 0, 1_000);
         led(&mut database, 10);
-        assert!(database.order(20, 0, &Order::Pause, None).is_ok());
+        assert!(database.order(20, 0, &Order::Pause, &Papers::default()).is_ok());
         assert!(database.roll_back(25, 10, false));
         assert!(database.controls(0).is_empty() && database.row(0).is_some());
-        assert!(database.order(30, 0, &Order::Pause, None).is_ok());
+        assert!(database.order(30, 0, &Order::Pause, &Papers::default()).is_ok());
         database.delete(35);
         assert!(database.controls(0).is_empty());
     }
@@ -341,7 +363,7 @@ mod tests {
         let other = Holding { candidate: bid(2).candidate, ..term.clone() };
         assert!(term.may_commit(&database.snapshot(11, 0)));
         assert!(!other.may_commit(&database.snapshot(11, 0)));
-        assert!(database.order(12, 0, &Order::DEMOTE, None).is_ok());
+        assert!(database.order(12, 0, &Order::DEMOTE, &Papers::default()).is_ok());
         assert!(term.may_commit(&database.snapshot(13, 0)), "nobody else can lead yet");
         let empty = Snapshot { record: None, ..database.snapshot(14, 0) };
         let claim = bid(2).decide(&empty).expect("vacant");

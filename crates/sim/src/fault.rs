@@ -173,6 +173,12 @@ kinds! {
     /// All candidates are stopped and come back with other rules: with a longer lease, or with the
     /// usual one again.
     NewRules = "new_rules",
+    /// An operator asks the leader to hand over to a live candidate.
+    Transfer = "transfer",
+    /// A process is not well enough to lead for a while.
+    Unfit = "unfit",
+    /// Candidates are replaced by a newer version, one by one: each hands over, stops and comes back.
+    Deploy = "deploy",
 }
 
 impl Kind {
@@ -191,7 +197,13 @@ impl Kind {
                 | Kind::Cordon
                 | Kind::HoldOff
                 | Kind::ResignTo
+                | Kind::Transfer
         )
+    }
+
+    /// Whether it takes presence rows to do something. Such kinds are drawn from chance of their own.
+    pub const fn is_of_succession(self) -> bool {
+        matches!(self, Kind::Transfer | Kind::Unfit | Kind::Deploy)
     }
 
     /// Whether it takes a roster to do something.

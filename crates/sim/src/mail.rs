@@ -6,8 +6,11 @@
 use incumbent_protocol::candidacy::Ticket;
 use incumbent_protocol::lease::order::Order;
 use incumbent_protocol::lease::request::{Claim, Denied, Done, Request};
+use incumbent_protocol::lease::row::Snapshot;
 use incumbent_protocol::outcome::Outcome;
+use incumbent_protocol::roll::Peer;
 use incumbent_protocol::rounds::register::Scene;
+use incumbent_protocol::succession::presence::Call;
 use incumbent_protocol::term::Term;
 use incumbent_protocol::time::Time;
 
@@ -26,8 +29,12 @@ pub(crate) struct MailId {
 pub(crate) enum Body {
     /// A candidate asks.
     Request { ticket: Ticket, request: Request },
-    /// An operator orders.
+    /// An operator orders, or a candidate whose succession wants it.
     Order { order: Order, term: Option<Term> },
+    /// A process writes its presence, and reads that of all candidates.
+    Call { serial: u64, call: Box<Call> },
+    /// The database answers that; with nothing if it failed.
+    Called { serial: u64, shown: Option<Vec<Shown>> },
     /// Somebody else keeps a row locked for so long.
     Hog(Span),
     /// The database answers.
@@ -36,6 +43,14 @@ pub(crate) enum Body {
     Statement { session: SessionId, ask: Ask, term: Term },
     /// The database answers that.
     Reply { session: SessionId, said: Said },
+}
+
+/// What a database shows of an election and its candidates.
+#[derive(Clone, Debug)]
+pub(crate) struct Shown {
+    pub(crate) election: usize,
+    pub(crate) candidates: Vec<Peer>,
+    pub(crate) snapshot: Snapshot,
 }
 
 /// A request from its stamp to its answer.

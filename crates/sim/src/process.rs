@@ -4,12 +4,18 @@
 //! Promises: a life ends with a crash and everything that belonged to it ends too; the next life
 //! has the same name and another incarnation.
 
-use incumbent_protocol::candidacy::{Candidacy, Ticket};
-use incumbent_protocol::identity::{CandidateId, CandidateName, Incarnation};
+use core::time::Duration;
+use std::collections::VecDeque;
+
+use incumbent_protocol::candidacy::{Candidacy, Ticket, Wish};
+use incumbent_protocol::identity::{CandidateId, CandidateName, ElectionName, Incarnation};
 use incumbent_protocol::protocol::Protocol;
+use incumbent_protocol::roll::Peer;
 use incumbent_protocol::rounds::pace::Pacing;
 use incumbent_protocol::rounds::register::Profile;
 use incumbent_protocol::rules::Timing;
+use incumbent_protocol::succession::presence::{Call, Participant, Schedule};
+use incumbent_protocol::succession::{self, Settings, Succession};
 use incumbent_protocol::term::Term;
 use incumbent_protocol::time::{AskedAt, Time};
 
@@ -57,6 +63,8 @@ pub(crate) struct Held {
 pub(crate) struct Work {
     pub(crate) term: Option<Term>,
     pub(crate) stopping: bool,
+    /// It was asked to end, and goes on until it has.
+    pub(crate) drains: bool,
     /// Tells one work from the next.
     pub(crate) serial: u32,
 }
@@ -71,6 +79,55 @@ pub(crate) struct Seat {
     pub(crate) transaction: Option<Transaction>,
     /// A term that it won and did not take up: it must give it back.
     pub(crate) owes: Option<Term>,
+    /// What it makes of the others, where candidates know of each other.
+    pub(crate) part: Option<Part>,
+}
+
+/// One election of a process, as far as the others matter to it.
+#[derive(Debug)]
+pub(crate) struct Part {
+    election: ElectionName,
+    pub(crate) succession: Succession,
+    /// What the user of the process wants of the election.
+    pub(crate) wanted: Wish,
+    /// Whether the others can know of it.
+    pub(crate) listed: bool,
+    /// What the candidacy said that the succession has to hear.
+    pub(crate) inbox: VecDeque<succession::Input>,
+    /// The longest that it was to let others go first in this life.
+    pub(crate) deference: Duration,
+}
+
+impl Part {
+    pub(crate) fn waits(&self) -> bool {
+        self.wanted == Wish::Lead
+    }
+}
+
+impl Participant for Part {
+    fn election(&self) -> &ElectionName {
+        &self.election
+    }
+
+    fn takes_part(&self) -> bool {
+        self.succession.presence(self.waits()).is_some()
+    }
+
+    fn row(&self) -> Peer {
+        self.succession.row(self.waits())
+    }
+
+    fn every(&self) -> Duration {
+        self.succession.every()
+    }
+}
+
+/// A call on the database for presence.
+#[derive(Clone, Debug)]
+pub(crate) struct Calling {
+    pub(crate) serial: u64,
+    pub(crate) call: Call,
+    pub(crate) deadline: Time,
 }
 
 /// Where in its work a process is hit.
@@ -107,6 +164,11 @@ pub(crate) struct Process {
     pub(crate) asleep: bool,
     pub(crate) clock: HostClock,
     pub(crate) seats: Vec<Seat>,
+    /// When presence is written and read.
+    pub(crate) schedule: Schedule,
+    pub(crate) calling: Option<Calling>,
+    /// The version that it runs.
+    pub(crate) version: u32,
     /// What reached it while it was stopped.
     pub(crate) deferred: Vec<Event>,
     /// When its timer fires, and which of all timers it set that is.
@@ -143,6 +205,9 @@ impl Process {
             asleep: false,
             clock,
             seats: Vec::new(),
+            schedule: Schedule::new(),
+            calling: None,
+            version: 1,
             deferred: Vec::new(),
             wakes_at: At::MAX,
             turn: 0,
@@ -161,20 +226,49 @@ impl Process {
     }
 
     /// Begins a life.
-    pub(crate) fn start(&mut self, now: At, bits: u128, manner: Manner, elections: usize) {
+    pub(crate) fn start(
+        &mut self,
+        now: At,
+        bits: u128,
+        manner: Manner,
+        settings: Option<&Settings>,
+        elections: &[ElectionName],
+    ) {
         self.id.incarnation = Incarnation::from_random(bits);
         self.lives.push(self.id.incarnation);
         self.up = true;
         self.last = self.clock.read(now, self.source);
         self.wall_ahead = self.clock.wall_ahead();
         let (id, begun) = (&self.id, self.last);
-        let seat = || {
+        let seat = |election: &ElectionName| {
             let mut candidacy = manner.candidacy(id.clone());
             candidacy.begin(begun);
+            let part = settings.map(|settings| Part {
+                election: election.clone(),
+                succession: Succession::new(id.clone(), settings.clone(), *candidacy.timing()),
+                wanted: Wish::Nothing,
+                listed: false,
+                inbox: VecDeque::new(),
+                deference: Duration::ZERO,
+            });
             let work = Work::default();
-            Seat { candidacy, flight: None, held: None, work, transaction: None, owes: None }
+            Seat { candidacy, flight: None, held: None, work, transaction: None, owes: None, part }
         };
-        self.seats = core::iter::repeat_with(seat).take(elections).collect();
+        self.seats = elections.iter().map(seat).collect();
+    }
+
+    /// Its elections, where candidates know of each other.
+    pub(crate) fn parts(&self) -> impl Iterator<Item = &Part> {
+        self.seats.iter().filter_map(|seat| seat.part.as_ref())
+    }
+
+    /// The call that is due, if one is and none is under way.
+    pub(crate) fn call(&mut self, now: Time) -> Option<Call> {
+        if self.calling.is_some() {
+            return None;
+        }
+        let parts = self.seats.iter().filter_map(|seat| seat.part.as_ref());
+        self.schedule.call(now, parts)
     }
 
     /// Ends a life.
@@ -185,6 +279,8 @@ impl Process {
         self.frozen = None;
         self.asleep = false;
         self.seats.clear();
+        self.schedule = Schedule::new();
+        self.calling = None;
         self.deferred.clear();
         self.wakes_at = At::MAX;
         self.ambush = None;
@@ -204,7 +300,7 @@ impl Process {
     /// Reads the lease clock, which never goes back.
     pub(crate) fn read(&mut self, now: At) -> Time {
         let reading = self.clock.read(now, self.source);
-        let reading = reading.back(core::time::Duration::from_nanos(self.lag));
+        let reading = reading.back(Duration::from_nanos(self.lag));
         self.last = self.last.max(reading);
         self.last
     }
@@ -224,9 +320,14 @@ impl Process {
     pub(crate) fn wake_at(&self) -> Option<Time> {
         let seats = self.seats.iter().flat_map(|seat| {
             let deadline = seat.flight.map(|flight| flight.deadline);
-            [seat.candidacy.wake_at(), deadline]
+            let part = seat.part.as_ref().and_then(|part| part.succession.wake_at());
+            [seat.candidacy.wake_at(), deadline, part]
         });
-        seats.flatten().min()
+        let call = match &self.calling {
+            Some(calling) => Some(calling.deadline),
+            None => self.schedule.wake_at(self.parts()),
+        };
+        seats.chain([call]).flatten().min()
     }
 
     /// The clock runs at another rate from now on.

@@ -56,6 +56,8 @@ pub(crate) enum Event {
     Resume { process: u8, life: u32 },
     /// A process starts.
     Start { process: u8 },
+    /// A process is replaced by a newer version: it hands over, or it stops.
+    Replace { process: u8, life: u32, stops: bool },
     /// The database can prove that a process is gone.
     Proof { process: u8, life: u32 },
     /// The database is there again.

@@ -19,9 +19,11 @@ mod draw;
 mod protocol;
 mod sense;
 mod shorter;
+mod succession;
 
 pub use protocol::{Protocol, Rounds};
 pub(crate) use sense::LONGEST;
+pub use succession::{Preempt, Succession};
 
 /// How a database runs its transactions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -100,6 +102,9 @@ pub struct Setting {
     /// How the rounds are paced, in an election with a roster. Others do not say.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rounds: Option<Rounds>,
+    /// What candidates prefer, and how they know of each other, where they do.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub succession: Option<Succession>,
     /// How long the whole run takes.
     pub length: Span,
 }
@@ -191,7 +196,10 @@ impl Story {
         if protocol == Protocol::Rounds {
             draw::rounds(&mut Random::from_seed(seed ^ 0x0000_40b1), &mut setting);
         }
+        let mut preferring = Random::from_seed(seed ^ 0x005e_edce);
+        setting.succession = draw::succession(&mut preferring, &setting);
         let mut faults = draw::faults(&mut random, &setting);
+        faults.extend(draw::successions(&mut preferring, &setting));
         faults.extend(draw::conduct(&mut Random::from_seed(seed ^ 0x0c04_d0c7), &setting));
         faults.sort_by_key(|fault| fault.at);
         Story { seed, setting, faults }
@@ -267,7 +275,7 @@ mod tests {
             let _setting = draw::setting(&mut random, HOUR);
             let apart = draw::faults(&mut random, &setting);
             let mut story = Story::of_seed(seed, HOUR).faults;
-            story.retain(|fault| !fault.kind.is_of_conduct());
+            story.retain(|fault| !fault.kind.is_of_conduct() && !fault.kind.is_of_succession());
             assert_eq!(story, apart, "{seed}");
         }
     }

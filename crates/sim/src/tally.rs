@@ -126,6 +126,12 @@ tally! {
     longer,
     /// How often rounds became shorter.
     shorter,
+    /// How often a better candidate asked a leader for its place.
+    preempted,
+    /// How often the work of a leader was asked to end.
+    drained,
+    /// How often it did not end in time, and its term was ended by order.
+    forced,
 }
 
 impl Tally {

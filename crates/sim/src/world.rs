@@ -27,7 +27,7 @@ use crate::scribe::{Keep, Scribe};
 use crate::story::{Engine, Story};
 use crate::tally::Tally;
 use crate::transaction::{Session, SessionId};
-use incumbent_audit::{NoTermAgainstOrders, OrdersHold};
+use incumbent_audit::{HandoverInOrder, NoTermAgainstOrders, OrdersHold};
 
 mod conduct;
 mod driver;
@@ -43,13 +43,14 @@ mod post;
 mod rounds;
 mod session;
 mod store;
+mod succession;
 mod transaction;
 mod work;
 
 use oath::Oaths;
 
 /// Changes whenever the same seed may give another history.
-pub const VERSION: u32 = 4;
+pub const VERSION: u32 = 5;
 
 /// Why a world could not begin. *Retry:* with another story.
 #[derive(Debug, Error)]
@@ -99,10 +100,13 @@ pub(crate) struct World<'a> {
     lasting: Vec<(u32, Vec<TroubleId>)>,
     /// The last number that was given to a fenced transaction.
     dealt: SessionId,
+    /// The last number that was given to a call for presence.
+    calls: u64,
     scribe: Scribe,
     oaths: Oaths,
     no_term_against_orders: NoTermAgainstOrders,
     orders_hold: OrdersHold,
+    handover_in_order: HandoverInOrder,
     tally: Tally,
 }
 
@@ -133,10 +137,13 @@ struct Store {
 pub fn run(story: &Story, plant: Plant, keep: Keep) -> Result<Run, WorldError> {
     let mut world = World::new(story, plant, keep)?;
     plant.while_planted(|| world.run());
-    let World { scribe, tally, oaths, no_term_against_orders, orders_hold, .. } = world;
+    let World {
+        scribe, tally, oaths, no_term_against_orders, orders_hold, handover_in_order, ..
+    } = world;
     let (mut report, history, trace) = scribe.finish();
     no_term_against_orders.add_to(&mut report);
     orders_hold.add_to(&mut report);
+    handover_in_order.add_to(&mut report);
     oaths.add_to(&mut report);
     Ok(Run { report, tally, history, trace })
 }
@@ -191,11 +198,13 @@ impl<'a> World<'a> {
             resources: vec![Resource::default(); setting.elections],
             lasting: Vec::new(),
             dealt: 0,
+            calls: 0,
             scribe: Scribe::new(true, keep),
             uneven_until: 0,
             oaths: Oaths::default(),
             no_term_against_orders: NoTermAgainstOrders::default(),
             orders_hold: OrdersHold::default(),
+            handover_in_order: HandoverInOrder::default(),
             tally: Tally {
                 runs: 1,
                 simulated: setting.length,
@@ -248,6 +257,7 @@ impl<'a> World<'a> {
             | Event::Stopped { .. }
             | Event::Next { .. }
             | Event::Unanswered { .. }
+            | Event::Replace { .. }
             | Event::Wish { .. } => self.take_turn(event),
             Event::Arrive { mail } => self.arrive(mail),
             Event::Commit { mail } => self.commit(mail),

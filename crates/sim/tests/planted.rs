@@ -119,6 +119,10 @@ mod lease {
             Plant::Protocol(Bug::ReleasedUnreserved) => "orders_hold";
         an_order_for_an_older_term_that_is_carried_out_is_caught:
             Plant::Protocol(Bug::OlderTermOrdered) => "orders_hold";
+        a_leader_that_is_asked_for_its_place_before_the_hold_down_is_over_is_caught:
+            Plant::Protocol(Bug::HoldDownIgnored) => "handover_in_order";
+        a_hand_over_that_is_never_forced_is_caught:
+            Plant::Protocol(Bug::HandoverNotForced) => "handover_in_order";
     }
 }
 
@@ -186,6 +190,10 @@ mod rounds {
             Plant::Protocol(Bug::ReleasedUnreserved) => "orders_hold";
         an_order_for_an_older_term_that_is_carried_out_is_caught:
             Plant::Protocol(Bug::OlderTermOrdered) => "orders_hold";
+        a_leader_that_is_asked_for_its_place_before_the_hold_down_is_over_is_caught:
+            Plant::Protocol(Bug::HoldDownIgnored) => "handover_in_order";
+        a_hand_over_that_is_never_forced_is_caught:
+            Plant::Protocol(Bug::HandoverNotForced) => "handover_in_order";
         an_evicted_candidate_that_keeps_its_id_is_caught:
             Plant::Protocol(Bug::EvictedKeepsId) => "ids_grow";
         a_round_that_shrinks_at_once_is_caught:

@@ -25,6 +25,9 @@ fn every_promise_is_kept_in_hundreds_of_worlds_and_every_kind_of_fault_fires() {
     let (committed, barred) = (total.tally.committed, total.tally.barred);
     assert!(committed > 100_000 && barred > 100, "fenced transactions: {:?}", total.tally);
     assert!(total.tally.doubted > 1_000, "commits without an answer: {:?}", total.tally);
+    let (preempted, drained, forced) =
+        (total.tally.preempted, total.tally.drained, total.tally.forced);
+    assert!(preempted > 100 && drained > 100 && forced > 100, "hand-overs: {:?}", total.tally);
 }
 
 #[test]

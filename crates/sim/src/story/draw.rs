@@ -6,7 +6,7 @@
 
 use incumbent_protocol::rules::Expiry;
 
-use super::{Engine, Isolation, Rounds, Setting};
+use super::{Engine, Isolation, Preempt, Rounds, Setting, Succession};
 use crate::clock::{At, Skew, Span, WHOLE};
 use crate::fault::{Fault, Kind};
 use crate::random::{MILLION, Random};
@@ -45,6 +45,7 @@ pub(super) fn setting(random: &mut Random, length: Span) -> Setting {
         even_clocks: !random.percent(12),
         transactions: None,
         rounds: None,
+        succession: None,
         length,
     };
     if random.percent(40) {
@@ -159,7 +160,39 @@ fn skews(random: &mut Random, setting: &mut Setting) {
 }
 
 pub(super) fn faults(random: &mut Random, setting: &Setting) -> Vec<Fault> {
-    drawn(random, setting, |kind| !kind.is_of_conduct())
+    drawn(random, setting, |kind| !kind.is_of_conduct() && !kind.is_of_succession())
+}
+
+/// What candidates prefer, in some worlds. Drawn from chance of its own, so that all else is as in a
+/// world without.
+pub(super) fn succession(random: &mut Random, setting: &Setting) -> Option<Succession> {
+    if !random.percent(30) {
+        return None;
+    }
+    let lease = setting.lease;
+    let every = random.spread(lease / 4, lease * 2);
+    let preempt = random.percent(60).then(|| Preempt {
+        after: random.spread(every, lease * 4),
+        hold_down: random.spread(lease, lease * 20),
+    });
+    let rolling = preempt.is_none() && random.percent(70);
+    let priority = |_| if random.percent(30) { 0 } else { random.index(4).try_into().unwrap_or(0) };
+    let priorities = (0..setting.candidates).map(priority).collect();
+    Some(Succession {
+        every,
+        priorities,
+        preempt,
+        rolling,
+        drain: random.spread(lease / 10, lease * 4),
+    })
+}
+
+/// What goes wrong, or is wanted, where candidates know of each other.
+pub(super) fn successions(random: &mut Random, setting: &Setting) -> Vec<Fault> {
+    if setting.succession.is_none() {
+        return Vec::new();
+    }
+    drawn(random, setting, Kind::is_of_succession)
 }
 
 /// What operators have in force and what candidates prefer, from chance of its own.
@@ -290,6 +323,11 @@ fn fault(random: &mut Random, setting: &Setting, kind: Kind, at: At) -> Fault {
         }
         Kind::Cordon => (of_election, window, signed(random.below(64))),
         Kind::Defer => (of_process, window, signed(random.between(1, lease))),
+        Kind::Transfer => {
+            (of_election, random.spread(lease / 10, lease * 4), signed(random.below(64)))
+        }
+        Kind::Unfit => (of_process, window, 0),
+        Kind::Deploy => (0, random.spread(lease, lease * 8), 0),
     };
     Fault { at, kind, target, span, level }
 }

@@ -5,7 +5,7 @@
 
 use incumbent_protocol::rounds::pace::Pacing;
 
-use super::{Rounds, Setting, Story};
+use super::{Preempt, Rounds, Setting, Story};
 use crate::clock::{SECOND, Skew, Span, WHOLE};
 use crate::fault::{Fault, Kind};
 
@@ -26,6 +26,9 @@ impl Story {
             }
             if fault.kind.is_of_rounds() && self.setting.rounds.is_none() {
                 return problem("there is no roster");
+            }
+            if fault.kind.is_of_succession() && self.setting.succession.is_none() {
+                return problem("candidates know nothing of each other");
             }
             let level = fault.level.unsigned_abs();
             if [fault.at, fault.span, level].iter().any(|&span| span > LONGEST) {
@@ -80,6 +83,21 @@ impl Setting {
                 return Err("the rounds are too many or too long".to_owned());
             }
         }
+        if let Some(succession) = &self.succession {
+            if succession.priorities.len() != self.candidates {
+                let priorities = succession.priorities.len();
+                return Err(format!(
+                    "there are {priorities} priorities for {} candidates",
+                    self.candidates
+                ));
+            }
+            let Preempt { after, hold_down } =
+                succession.preempt.unwrap_or(Preempt { after: 0, hold_down: 0 });
+            let spans = [succession.every, succession.drain, after, hold_down];
+            if succession.every == 0 || spans.iter().any(|&span| span > LONGEST) {
+                return Err("presence is never written, or a span is too long".to_owned());
+            }
+        }
         if self.length <= self.calm() {
             return Err(format!(
                 "a run of {} s leaves no time for faults: it ends with {} s of calm",
@@ -104,7 +122,7 @@ impl Setting {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::story::Protocol;
+    use crate::story::{Protocol, Succession};
 
     fn story() -> Story {
         Story::of_seed(1, 3_600 * SECOND)
@@ -133,6 +151,9 @@ mod tests {
     fn what_cannot_be_told_is_refused_with_a_sentence() {
         let fault = Fault { at: 5, kind: Kind::Crash, target: 99, span: 1, level: 0 };
         let odd_rounds = Rounds { limit: 0, delta: 1, cap: 1 };
+        let (priorities, preempt, rolling) = (Vec::new(), None, false);
+        let nobody = Succession { every: 1, priorities, preempt, rolling, drain: 1 };
+        let ill = Fault { kind: Kind::Unfit, target: 0, ..fault };
         let loud = Fault { target: 0, span: u64::MAX, ..fault };
         for (refused, sentence) in [
             (with(|story| story.setting.candidates = 0), "not 1 to 64"),
@@ -142,6 +163,8 @@ mod tests {
             (with(|story| story.setting.lease = u64::MAX), "hundred days"),
             (with(|story| story.setting.length = 1), "leaves no time"),
             (with(|story| story.setting.rounds = Some(odd_rounds)), "too many or too long"),
+            (with(|story| story.setting.succession = Some(nobody)), "0 priorities"),
+            (with(|story| story.faults = vec![ill]), "nothing of each other"),
             (with(|story| story.faults = vec![fault]), "no such target"),
             (with(|story| story.faults = vec![loud]), "too large"),
         ] {

@@ -54,6 +54,9 @@ impl Genre for Setting {
         }
         setting.candidates -= 1;
         setting.skews.remove(number);
+        if let Some(succession) = &mut setting.succession {
+            succession.priorities.remove(number);
+        }
         let moved = |fault: Fault| {
             if fault.kind.is_of_election() { Some(fault) } else { fault.without(number) }
         };

@@ -34,6 +34,10 @@ impl World<'_> {
                 self.give(fault, Order::Demote { hold_off: Duration::from_nanos(fault.span) });
             }
             Kind::ResignTo => self.bequeath(fault),
+            Kind::Transfer => {
+                let (to, drain) = (self.picked(fault), Duration::from_nanos(fault.span));
+                self.give(fault, Order::Transfer { to, drain });
+            }
             Kind::Defer => {
                 self.count_if_up(fault);
                 self.defer(number, fault.level.unsigned_abs());

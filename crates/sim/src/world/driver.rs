@@ -43,7 +43,10 @@ impl World<'_> {
             Event::Wake { .. } => self.wake(number, local),
             Event::Depart { mail } => self.depart(mail),
             Event::Answer { mail } => self.answer(number, mail),
-            Event::Bell { .. } => self.handle_all(number, local, &Input::Bell),
+            Event::Bell { .. } => {
+                self.handle_all(number, local, &Input::Bell);
+                self.notify(number, local);
+            }
             Event::Work { seat, serial, .. } => self.work(number, usize::from(seat), serial),
             Event::Stopped { seat, serial, .. } => self.stopped(number, usize::from(seat), serial),
             Event::Next { seat, session, .. } => self.go_on(number, usize::from(seat), session),
@@ -51,10 +54,12 @@ impl World<'_> {
                 self.unanswered(number, usize::from(seat), session, step);
             }
             Event::Wish { seat, .. } => {
-                self.handle(number, usize::from(seat), local, Input::Wish(Wish::Lead));
+                self.want(number, usize::from(seat), local, Wish::Lead);
             }
+            Event::Replace { stops, .. } => self.replace(number, local, stops),
             _ => {}
         }
+        self.succeed_all(number);
         self.arm(number);
     }
 
@@ -102,6 +107,7 @@ impl World<'_> {
             | Event::Stopped { process, life, .. }
             | Event::Next { process, life, .. }
             | Event::Unanswered { process, life, .. }
+            | Event::Replace { process, life, .. }
             | Event::Wish { process, life, .. } => Some((process, life)),
             _ => None,
         }
@@ -160,6 +166,7 @@ impl World<'_> {
         let (ticket, outcome) = match mail.body {
             Body::Answer { ticket, outcome } => (ticket, outcome),
             Body::Reply { session, said } => return self.hear(number, index, session, said),
+            Body::Called { serial, shown } => return self.shown(number, serial, shown),
             _ => return,
         };
         let process = &mut self.processes[usize::from(number)];
@@ -204,6 +211,7 @@ impl World<'_> {
             self.judge_debt(number, index, &request);
             self.ask(number, index, ticket, request);
         }
+        self.attend(number, index, local);
     }
 
     /// Whoever did not take up a term that it won gives it back, before it asks anything else.

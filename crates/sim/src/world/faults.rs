@@ -72,7 +72,9 @@ impl World<'_> {
             | Kind::HoldOff
             | Kind::ResignTo
             | Kind::Defer
-            | Kind::StepBack => self.conduct(index, fault),
+            | Kind::StepBack
+            | Kind::Transfer => self.conduct(index, fault),
+            Kind::Deploy => self.deploy(fault),
             Kind::VarsReset | Kind::RowRemoved => self.meddle(fault),
             Kind::Bells => self.last(index, fault, Vec::new()),
             Kind::SlowCpu
@@ -82,6 +84,7 @@ impl World<'_> {
             | Kind::DiskFull
             | Kind::SkewBeyond
             | Kind::Withdraw
+            | Kind::Unfit
             | Kind::OddRules => self.begin_lasting(index, fault),
         }
     }

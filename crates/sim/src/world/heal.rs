@@ -49,6 +49,7 @@ impl World<'_> {
     }
 
     fn mend(&mut self, number: u8) {
+        self.end_succession(number);
         let process = &mut self.processes[usize::from(number)];
         let skew = self.story.setting.skews[usize::from(number)];
         process.clock.go_on(self.now);
@@ -64,6 +65,7 @@ impl World<'_> {
             self.resume(number, life);
         }
         self.restate(number);
+        self.end_drains(number);
         self.start(number);
         self.disinherit(number);
         self.wish_all(number, Wish::Lead);

@@ -3,7 +3,7 @@
 //! Assumes: the story names processes and elections that exist.
 //! Promises: each of them can be taken away alone.
 
-use incumbent_protocol::candidacy::{Input, Wish};
+use incumbent_protocol::candidacy::Wish;
 
 use super::{World, small};
 use crate::fault::{Fault, Kind};
@@ -63,6 +63,10 @@ impl World<'_> {
                 let wish = if fault.level == 0 { Wish::Nothing } else { Wish::Watch };
                 self.wish_all(number, wish);
             }
+            Kind::Unfit => {
+                self.count_if_up(fault);
+                self.fit(number, Some("it is ill"));
+            }
             Kind::OddRules => {
                 self.count_if_up(fault);
                 self.processes[fault.target].odd = true;
@@ -84,6 +88,7 @@ impl World<'_> {
             }
             Kind::Withdraw => self.wish_all(number, Wish::Lead),
             Kind::Defer => self.defer(number, 0),
+            Kind::Unfit => self.fit(number, None),
             Kind::OddRules => {
                 self.processes[fault.target].odd = false;
                 self.crash(number, Some(self.story.setting.beat));
@@ -122,7 +127,7 @@ impl World<'_> {
                 return;
             }
             let local = self.processes[usize::from(number)].read(self.now);
-            self.handle(number, index, local, Input::Wish(wish));
+            self.want(number, index, local, wish);
             if wish != Wish::Lead && self.is_running(number) {
                 // Who does not want to lead stops its work, and with it its term.
                 self.stop_work(number, index, 0);

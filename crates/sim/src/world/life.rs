@@ -1,6 +1,6 @@
 //! How processes start, stop, go on and end.
 
-use incumbent_protocol::candidacy::{Input, Wish};
+use incumbent_protocol::candidacy::Wish;
 use incumbent_protocol::history;
 use incumbent_protocol::time::Time;
 
@@ -19,11 +19,14 @@ impl World<'_> {
             return;
         }
         let manner = if process.odd { self.odd_manner } else { self.manner };
-        process.start(self.now, bits, manner, self.elections.len());
+        // Preferences have their say as long as things go wrong.
+        let preferring = self.story.setting.succession.as_ref().filter(|_| self.healed.is_none());
+        let settings = preferring.map(|it| it.settings(usize::from(number), process.version));
+        process.start(self.now, bits, manner, settings.as_ref(), &self.elections);
         self.scribe.line(self.now, &process.id, opened(self.now));
         for seat in 0..self.elections.len() {
             let now = self.processes[usize::from(number)].read(self.now);
-            self.handle(number, seat, now, Input::Wish(Wish::Lead));
+            self.want(number, seat, now, Wish::Lead);
         }
         self.arm(number);
     }
@@ -41,6 +44,7 @@ impl World<'_> {
             self.queue.push(self.now + delay, proof);
         }
         process.end();
+        self.handover_in_order.gone(usize::from(number));
         self.hang_up_all(number, life);
         if let Some(down) = down {
             self.queue.push(self.now + down, Event::Start { process: number });

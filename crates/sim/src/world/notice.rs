@@ -3,9 +3,10 @@
 //! Assumes: notices come in the order in which they were given out.
 //! Promises: instants on a process's own clock stand in the history as instants of the world.
 
-use incumbent_protocol::candidacy::Notice;
+use incumbent_protocol::candidacy::{Notice, Wish};
 use incumbent_protocol::history;
 use incumbent_protocol::standing::Reason;
+use incumbent_protocol::succession;
 
 use super::{World, small};
 use crate::process::Held;
@@ -19,6 +20,9 @@ impl World<'_> {
         let line = match *notice {
             Notice::Rejected(_) => {
                 // A user who is told so sets things right and tries again.
+                if let Some(part) = &mut process.seats[index].part {
+                    part.wanted = Wish::Watch;
+                }
                 let life = process.life;
                 let later = self.now + self.story.setting.lease * 3 / 2;
                 let (process, seat) = (number, small(index));
@@ -59,6 +63,7 @@ impl World<'_> {
                 let sure = true;
                 seat.held = Some(Held { term, until, sure });
                 self.tally.gained += 1;
+                self.pass_on(number, index, succession::Input::Gained(term));
                 self.begin_work(number, index, term);
             }
             Notice::Renewed { term, lease } => {
@@ -74,16 +79,17 @@ impl World<'_> {
             Notice::Lost { reason, .. } => {
                 let held = seat.held.take();
                 self.deposed |= reason == Reason::Deposed;
+                self.pass_on(number, index, succession::Input::Lost);
                 let held = held.filter(|_| reason == Reason::Ending);
                 self.end_work(number, index, held);
             }
             Notice::Joined { .. } => self.tally.joined += 1,
             Notice::Evicted { .. } => self.tally.evicted += 1,
-            Notice::Leader(_)
-            | Notice::Rejected(_)
-            | Notice::WentBack(_)
-            | Notice::Paced { .. }
-            | Notice::Member(_) => {}
+            Notice::Paced { .. } => {
+                let timing = *seat.candidacy.timing();
+                self.pass_on(number, index, succession::Input::Timing(timing));
+            }
+            Notice::Leader(_) | Notice::Rejected(_) | Notice::WentBack(_) | Notice::Member(_) => {}
         }
     }
 }

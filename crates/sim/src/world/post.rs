@@ -123,6 +123,11 @@ impl World<'_> {
             self.mails.remove(id);
             return;
         };
+        if matches!(self.mails.get(id), Some(Mail { body: Body::Order { .. }, .. })) {
+            // Whether it was carried out, the next presence rows show.
+            self.mails.remove(id);
+            return;
+        }
         let changed = matches!(&outcome, Outcome::Committed(done) if is_change(done));
         let process = &mut self.processes[usize::from(number)];
         let spoilt = process.spoilt.take_if(|_| changed && process.life == life);

@@ -4,6 +4,7 @@
 //! Promises: the decision is taken on what the transaction read, and the write is guarded by the
 //! mark that it read.
 
+use incumbent_protocol::lease::order::Papers;
 use incumbent_protocol::lease::request::{Bid, Denied, Done, Request};
 use incumbent_protocol::lease::row::Record;
 use incumbent_protocol::outcome::Outcome;
@@ -39,6 +40,15 @@ impl World<'_> {
         }
         if matches!(self.mails.get(id), Some(Mail { body: Body::Statement { .. }, .. })) {
             return self.statement(id);
+        }
+        match self.mails.get(id).map(|mail| (mail.process, &mail.body)) {
+            Some((_, Body::Call { .. })) => return self.called(id),
+            // Preferences have no say any more.
+            Some((Some(_), Body::Order { .. })) if self.healed.is_some() => {
+                self.mails.remove(id);
+                return;
+            }
+            _ => {}
         }
         if !self.store.up {
             if self.store.refuses {
@@ -205,7 +215,11 @@ impl World<'_> {
             }
             Body::Order { order, term } => {
                 let before = self.store.rows.snapshot(self.now, election);
-                let carried_out = self.store.rows.order(self.now, election, order, *term);
+                // An order of a candidate is decided on who is there, as the library does.
+                let listed = || self.store.rows.candidates(election).to_vec();
+                let roll = mail.process.map(|_| listed());
+                let papers = Papers { roll, ..Papers::meant(*term) };
+                let carried_out = self.store.rows.order(self.now, election, order, &papers);
                 let after = self.store.rows.snapshot(self.now, election);
                 let (meant, done) = (*term, carried_out.is_ok());
                 let given = Given { order, meant, done, before: &before, after: &after };
@@ -219,6 +233,8 @@ impl World<'_> {
             Body::Request { request: Request::Look, .. }
             | Body::Hog(_)
             | Body::Answer { .. }
+            | Body::Call { .. }
+            | Body::Called { .. }
             | Body::Statement { .. }
             | Body::Reply { .. } => End::Silent,
         }

@@ -22,6 +22,7 @@ impl World<'_> {
         let work = &mut process.seats[index].work;
         work.term = Some(term);
         work.stopping = false;
+        work.drains = false;
         work.serial += 1;
         let serial = work.serial;
         let life = process.life;
