@@ -18,12 +18,12 @@ use incumbent_protocol::term::Term;
 use incumbent_protocol::time::Time;
 
 use super::{World, small};
-use incumbent_audit::Asked;
 use crate::clock::Span;
 use crate::fault::{Fault, Kind};
 use crate::mail::{Body, Mail, MailId, Shown};
 use crate::process::{Calling, Part};
 use crate::queue::Event;
+use incumbent_audit::Asked;
 
 impl World<'_> {
     fn part(&mut self, number: u8, index: usize) -> Option<&mut Part> {
