@@ -48,6 +48,11 @@ const BENCHMARKS: &[Step] = &[
         &["bench", "--package", "incumbent", "--all-features", "--bench", "many_failover"],
     ),
     Step::cargo(
+        "fenced_orders",
+        "whether orders and takeovers have their turn beside fenced writers",
+        &["bench", "--package", "incumbent", "--all-features", "--bench", "fenced_orders"],
+    ),
+    Step::cargo(
         "rounds_flat",
         "what a round costs a follower and a leader, with rosters from small to large",
         &["bench", "--package", "incumbent", "--all-features", "--bench", "rounds_flat"],
