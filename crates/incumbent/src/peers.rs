@@ -14,7 +14,7 @@
 //! | [`message`] | what they say to each other |
 //! | [`node`], [`task`] | this process among its peers |
 //! | [`booth`], [`disk`] | the voter of this process, and where it keeps its promises |
-//! | [`register`], [`sheet`] | what voters keep, and how it is changed |
+//! | [`quorum`], [`sheet`] | what voters keep, and how it is changed |
 //! | [`hints`] | what there is without ratification |
 //! | [`voters`] | who votes, and how that is changed |
 //! | [`store`] | elections on top of that |
@@ -37,7 +37,7 @@ mod node;
 mod numbers;
 pub(crate) mod place;
 mod probe;
-mod register;
+mod quorum;
 pub(crate) mod secret;
 mod sheet;
 mod start;

@@ -24,6 +24,7 @@
 //! | [`group`] | the same as its driver tells of it: only what is new, and when to look |
 //! | [`detector`] | which peers answer in time |
 //! | [`ratify`] | a register that a majority of voters keeps |
+//! | [`quorum`] | the same as one process uses it: many registers at once |
 //! | [`controls`] | what operators have in force |
 //! | [`roll`] | who takes part, for people and for policy |
 //! | [`policy`] | who is preferred |
@@ -88,6 +89,7 @@ pub mod outcome;
 pub mod planted;
 pub mod policy;
 pub mod protocol;
+pub mod quorum;
 pub mod rates;
 pub mod ratify;
 pub mod ring;

@@ -121,6 +121,10 @@ pub enum Bug {
     /// A nominee takes itself for the leader without a majority: the first voter that answers is
     /// enough for it.
     Unratified,
+    /// Of several registers in one message only the first that new voters answer counts as over.
+    OutdatedOnce,
+    /// What a bid was refused for is not kept by a majority before the refusal is told.
+    RefusalNotKept,
 }
 
 impl Bug {
@@ -239,6 +243,8 @@ impl Bug {
             Bug::NumberTwice => "number_twice",
             Bug::StandstillCounts => "standstill_counts",
             Bug::Unratified => "unratified",
+            Bug::OutdatedOnce => "outdated_once",
+            Bug::RefusalNotKept => "refusal_not_kept",
         }
     }
 }

@@ -13,6 +13,7 @@ use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use incumbent_protocol::node::NodeId;
+use incumbent_protocol::quorum::FOUNDED;
 use incumbent_protocol::ratify::electorate::Lineage;
 use incumbent_protocol::ratify::voter::{Entry, Inventory, Promise};
 use incumbent_protocol::ratify::{Ask, Electorate, Voter};
@@ -22,7 +23,6 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use super::disk::Disk;
 use super::message::{Key, Message, Value};
 use super::numbers::{Dropped, Numbers};
-use super::register::FOUNDED;
 use super::voters::drawn;
 use crate::clock;
 use crate::error::Error;

@@ -7,6 +7,7 @@
 use incumbent_protocol::caucus;
 use incumbent_protocol::detector;
 use incumbent_protocol::identity::{CandidateId, ElectionName};
+pub(super) use incumbent_protocol::quorum::elections::Key;
 use incumbent_protocol::ratify::amend::Charter;
 use incumbent_protocol::ratify::voter::Inventory;
 use incumbent_protocol::ratify::{Ask, Electorate, Reply};
@@ -15,15 +16,6 @@ use incumbent_protocol::rounds::register::Profile;
 use incumbent_protocol::time::StoreTime;
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
-
-/// A register that voters keep.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-pub(super) enum Key {
-    /// Who votes.
-    Electorate,
-    /// An election.
-    Election(ElectionName),
-}
 
 /// A value as voters keep it. They do not look into it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]

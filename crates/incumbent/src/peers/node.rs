@@ -11,14 +11,12 @@ use std::time::Duration;
 
 use incumbent_protocol::identity::{CandidateId, ElectionName};
 use incumbent_protocol::node::NodeId;
-use incumbent_protocol::ratify::{Ask, Electorate};
+use incumbent_protocol::ratify::Electorate;
 use incumbent_protocol::term::Term;
-use incumbent_protocol::time::StoreTime;
 use tokio::sync::{mpsc, oneshot};
 
-use super::message::{Key, Message, Value};
+use super::message::Message;
 use super::numbers::Numbers;
-use super::register::Replies;
 use super::way::Way;
 
 /// After this long a question is put again at the latest: some wait for an answer without an end, and
@@ -112,10 +110,7 @@ pub(super) type Answers = mpsc::UnboundedSender<(NodeId, Message)>;
 impl Node {
     pub(super) fn new(words: mpsc::UnboundedSender<Word>, numbers: Numbers) -> Node {
         // From a random start: the answers of a former life must not be taken for this one's.
-        let mut bits = [0; 8];
-        let _ = getrandom::fill(&mut bits);
-        let first = u64::from_le_bytes(bits) >> 1;
-        Node { words, questions: Arc::new(AtomicU64::new(first)), numbers }
+        Node { words, questions: Arc::new(AtomicU64::new(drawn_number() >> 1)), numbers }
     }
 
     /// What operators watch.
@@ -123,23 +118,20 @@ impl Node {
         &self.numbers
     }
 
-    /// Puts questions about registers to every voter.
-    pub(super) fn ask(
-        &self,
-        electorate: &Electorate,
-        asks: Vec<(Key, Ask<Value>)>,
-        patience: Duration,
-    ) -> Inbox {
-        let electorate = electorate.clone();
-        let to = electorate.voters().clone();
-        self.question(to, patience, |id| Message::Ask { id, electorate, asks })
+    /// The number of the first question of a quorum client. Those of two clients lie far apart, and
+    /// the answers of a former life are not taken for this one's.
+    pub(super) fn first_question(&self) -> u64 {
+        drawn_number() ^ self.questions.fetch_add(1, Ordering::Relaxed)
     }
 
-    /// Asks every voter which registers it knows of.
-    pub(super) fn inventory(&self, electorate: &Electorate, patience: Duration) -> Inbox {
-        let electorate = electorate.clone();
-        let to = electorate.voters().clone();
-        self.question(to, patience, |id| Message::Inventory { id, electorate })
+    /// Puts a question to these nodes, for the first time or again.
+    pub(super) fn put(&self, id: u64, to: BTreeSet<NodeId>, message: Message, answers: Answers) {
+        self.say(Word::Question { id, to, message, answers });
+    }
+
+    /// Nobody waits for answers to this question any more.
+    pub(super) fn forget(&self, id: u64) {
+        self.say(Word::Forget(id));
     }
 
     /// Puts a question to these nodes.
@@ -151,7 +143,7 @@ impl Node {
     ) -> Inbox {
         let id = self.questions.fetch_add(1, Ordering::Relaxed);
         let (answers, inbox) = mpsc::unbounded_channel();
-        self.say(Word::Question { id, to, message: message(id), answers });
+        self.put(id, to, message(id), answers);
         Inbox { id, node: self.clone(), answers: inbox, patience }
     }
 
@@ -234,19 +226,16 @@ impl Inbox {
             }
         }
     }
-
-    /// The next answer about registers.
-    pub(super) async fn replies(&mut self) -> (NodeId, StoreTime, Replies) {
-        loop {
-            if let (from, Message::Answer { now, replies, .. }) = self.next().await {
-                return (from, now, replies);
-            }
-        }
-    }
 }
 
 impl Drop for Inbox {
     fn drop(&mut self) {
-        self.node.say(Word::Forget(self.id));
+        self.node.forget(self.id);
     }
+}
+
+fn drawn_number() -> u64 {
+    let mut bits = [0; 8];
+    let _ = getrandom::fill(&mut bits);
+    u64::from_le_bytes(bits)
 }

@@ -8,9 +8,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use incumbent_protocol::identity::CandidateName;
+use incumbent_protocol::quorum::Fate;
 
 use super::node::Reach;
-use super::register::Fate;
 use crate::metrics::{self as names, Meter, Metric};
 
 /// Why a connection became no link.

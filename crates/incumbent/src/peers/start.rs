@@ -29,7 +29,7 @@ use super::message::Message;
 use super::node::{Node, Word};
 use super::numbers::Numbers;
 use super::place::{Detection, Place, Sitting};
-use super::register::Registers;
+use super::quorum::Quorum;
 use super::secret::Secret;
 use super::store::{Parts, Store};
 use super::task::{State, Task};
@@ -102,11 +102,11 @@ pub(crate) async fn open(
         state: State::new(),
     };
     tokio::spawn(task.run());
-    let registers = Registers::new(handle.clone(), electorate, names, me.incarnation);
+    let quorum = Quorum::new(handle.clone(), electorate, names, me.incarnation);
     let hints = place.unratified.then(|| Hints::new(handle.clone(), me, *timing.rules()));
     let preempts = place.rejoin == Rejoin::Preempting && !place.unratified;
     let (node, rings, nominations) = (handle, rung, nominated);
-    Ok(Store::new(Parts { node, registers, hints, rings, nominations, contends, preempts }))
+    Ok(Store::new(Parts { node, quorum, hints, rings, nominations, contends, preempts }))
 }
 
 /// Starts the voter. What it answers goes to whoever asked, this process included.

@@ -8,8 +8,7 @@
 //! | file | what |
 //! |---|---|
 //! | [`sheets`] | what is seen of elections |
-//! | [`change`] | how they are changed |
-//! | [`renewal`] | how leaders prolong their terms |
+//! | [`change`] | how they are changed, and terms prolonged |
 //! | [`reach`] | who of the voters is there |
 //! | [`roll`] | who is there |
 
@@ -25,7 +24,7 @@ use tokio::sync::mpsc;
 use super::hints::Hints;
 use super::message::Key;
 use super::node::{Node, Nomination};
-use super::register::Registers;
+use super::quorum::Quorum;
 use super::sheet::no_rounds;
 use super::voters::{self, Ballot, Voters};
 use crate::bell::{Bell, Ring};
@@ -36,7 +35,6 @@ use crate::store::round::Answer;
 
 mod change;
 mod reach;
-mod renewal;
 mod roll;
 mod sheets;
 
@@ -51,8 +49,8 @@ const TOGETHER: usize = 100;
 #[derive(Debug)]
 pub(crate) struct Store {
     node: Node,
-    registers: Box<Registers>,
-    /// In the place of registers, if nothing is ratified.
+    quorum: Box<Quorum>,
+    /// In the place of a quorum, if nothing is ratified.
     hints: Option<Box<Hints>>,
     rings: Option<mpsc::Receiver<Ring>>,
     nominations: Option<mpsc::UnboundedReceiver<Nomination>>,
@@ -65,7 +63,7 @@ pub(crate) struct Store {
 /// What a store is made of.
 pub(super) struct Parts {
     pub(super) node: Node,
-    pub(super) registers: Registers,
+    pub(super) quorum: Quorum,
     pub(super) hints: Option<Hints>,
     pub(super) rings: mpsc::Receiver<Ring>,
     pub(super) nominations: mpsc::UnboundedReceiver<Nomination>,
@@ -84,16 +82,16 @@ pub(crate) struct Nominations {
 
 impl Store {
     pub(super) fn new(parts: Parts) -> Store {
-        let Parts { node, registers, hints, rings, nominations, contends, preempts } = parts;
+        let Parts { node, quorum, hints, rings, nominations, contends, preempts } = parts;
         let (rings, nominations) = (Some(rings), Some(nominations));
-        let (registers, hints) = (Box::new(registers), hints.map(Box::new));
+        let (quorum, hints) = (Box::new(quorum), hints.map(Box::new));
         let ended = Vec::new();
-        Store { node, registers, hints, rings, nominations, contends, preempts, ended }
+        Store { node, quorum, hints, rings, nominations, contends, preempts, ended }
     }
 
     /// Whether the voters have not all met yet, as at their first start.
     pub(crate) fn waits(&self) -> bool {
-        self.hints.is_none() && !self.registers.is_founded()
+        self.hints.is_none() && !self.quorum.client().is_founded()
     }
 
     /// The way to the task of this node.
@@ -103,12 +101,12 @@ impl Store {
 
     /// One short question.
     pub(super) async fn ask(&mut self) -> Result<(), Error> {
-        self.registers.read(&[Key::Electorate]).await.map(drop)
+        self.quorum.read(vec![Key::Electorate]).await.map(drop)
     }
 
     /// The voters' clock.
     pub(super) async fn clock(&mut self) -> Result<StoreTime, Error> {
-        self.registers.read(&[Key::Electorate]).await.map(|(_, now)| now)
+        self.quorum.read(vec![Key::Electorate]).await.map(|(_, now)| now)
     }
 
     /// Looks who votes, or changes it. Beside everything else, because it may take long: leases do not
@@ -117,13 +115,13 @@ impl Store {
         &self,
         ballot: Ballot,
     ) -> impl Future<Output = Result<Voters, Error>> + Send + 'static {
-        let registers = if self.hints.is_some() {
+        let quorum = if self.hints.is_some() {
             let problem = "without ratification nobody votes".to_owned();
             Err(Error::Setting { setting: "voter", problem })
         } else {
-            self.registers.beside()
+            self.quorum.beside()
         };
-        async move { voters::carry_out(registers?, &ballot).await }
+        async move { voters::carry_out(quorum?, &ballot).await }
     }
 
     /// Rings come from peers.
@@ -142,7 +140,7 @@ impl Store {
 
     /// Questions put so far, each to all voters.
     pub(crate) const fn statements(&self) -> u64 {
-        self.registers.questions
+        self.quorum.client().asked()
     }
 
     /// Lets go of the peers.
@@ -164,7 +162,7 @@ impl Arbiter for Store {
             return Ok(renewed);
         }
         for some in held.chunks(TOGETHER) {
-            self.renew_some(some, &mut renewed).await?;
+            renewed.extend(self.renew_some(some).await?);
         }
         Ok(renewed)
     }
@@ -251,6 +249,13 @@ impl Arbiter for Store {
 
 fn key(election: &ElectionName) -> Key {
     Key::Election(election.clone())
+}
+
+fn named(key: Key) -> Option<ElectionName> {
+    match key {
+        Key::Election(name) => Some(name),
+        Key::Electorate => None,
+    }
 }
 
 #[cfg(test)]

@@ -246,6 +246,12 @@ impl<K: Ord + Clone, V: Clone> Proposer<K, V> {
         Proposal::new(electorate.clone(), ballot)
     }
 
+    /// What a register holds, if this proposer was the last to change it, as far as it knows.
+    pub fn known(&self, key: &K, electorate: &Electorate) -> Option<&V> {
+        let (number, _, value) = self.held.get(key)?;
+        (*number == electorate.number()).then_some(value)
+    }
+
     /// An attempt that needs no asking, and the value to decide on; if this proposer was the last to
     /// change the register, as far as it knows. It gets only one such attempt.
     pub fn shortcut(&mut self, key: &K, electorate: &Electorate) -> Option<(Proposal<V>, V)> {

@@ -1,4 +1,4 @@
-//! How elections are changed: a decision on what a majority holds, and a proposal of what follows.
+//! How elections are changed, and terms prolonged: what is decided on what a majority holds.
 //!
 //! Assumes: one change at a time in this process.
 //! Promises: a change counts only if nothing was chosen between the look and the proposal, and whoever
@@ -8,15 +8,16 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use incumbent_protocol::identity::ElectionName;
-use incumbent_protocol::lease::row::State;
+use incumbent_protocol::lease::request::Holding;
+use incumbent_protocol::quorum::elections::is_held_by;
+use incumbent_protocol::time::StoreTime;
 
 use super::sheets::snapshots;
-use super::{Store, key};
+use super::{Store, key, named};
 use crate::error::Error;
 use crate::peers::message::{Key, Value};
-use crate::peers::register::{Fate, Heeded};
 use crate::peers::sheet::{Sheet, no_rounds};
-use crate::store::arbiter::{Plan, Snapshots};
+use crate::store::arbiter::{Plan, Snapshots, odd};
 use crate::store::office::OrderRecord;
 
 /// How long an order waits before it is tried again.
@@ -33,45 +34,16 @@ impl Store {
         T: Send,
     {
         let names: BTreeSet<&ElectionName> = names.iter().copied().collect();
-        let keys: Vec<Key> = names.iter().map(|name| key(name)).collect();
-        let (heeded, now) = match self.held_here(&keys) {
-            Some(heeded) => (heeded, self.registers.now()),
-            None => self.registers.heed(&keys).await?,
-        };
-        let mut held: BTreeMap<ElectionName, (Heeded, Sheet)> = BTreeMap::new();
-        for (name, one) in names.into_iter().zip(heeded) {
-            let sheet = Sheet::read(one.value.as_ref())?;
-            held.insert(name.clone(), (one, sheet));
-        }
-        let shown = held.iter().map(|(name, (_, sheet))| (name.clone(), sheet));
-        let (plans, decided) = decide(snapshots(shown, now))?;
-        let ended = plans.iter().filter(|plan| ends(plan)).map(election_of);
-        let ended = ended.filter_map(|name| {
-            Some((name.clone(), held.get(name)?.1.page.record.as_ref()?.term.get()))
-        });
-        let ended: Vec<_> = ended.collect();
-        let mut changes: BTreeMap<ElectionName, (Heeded, Sheet)> = BTreeMap::new();
-        for plan in &plans {
-            let election = election_of(plan);
-            let (one, sheet) = match changes.remove(election) {
-                Some(changed) => changed,
-                None => held.remove(election).ok_or_else(no_rounds)?,
-            };
-            changes.insert(election.clone(), (one, sheet.after(plan)?));
-        }
-        let orders: BTreeMap<Key, OrderRecord> = changes
-            .iter()
-            .filter(|(name, _)| plans.iter().any(|plan| orders_in(plan, name)))
-            .filter_map(|(name, (_, sheet))| Some((key(name), sheet.orders.first()?.clone())))
-            .collect();
-        let changes = changes.into_values().map(|(one, sheet)| Ok((one, sheet.write()?)));
-        let changes = changes.collect::<Result<Vec<_>, Error>>()?;
-        for (key, held) in self.commit(changes).await? {
-            match orders.get(&key) {
+        let keys: Vec<Key> = names.into_iter().map(key).collect();
+        let at_once = keys.iter().all(|key| self.leads_in(key));
+        let decide = |shown, now| Decision::make(shown, now, decide);
+        let (written, (decided, decision)) = self.quorum.write(keys, at_once, decide).await?;
+        for (key, held) in written.others {
+            match decision.orders.get(&key) {
                 // Orders stay on the sheet, whatever follows.
                 Some(order) if Sheet::read(Some(&held))?.orders.contains(order) => {}
                 Some(_) => {
-                    // Whoever was faster may need another moment.
+                    // The faster process may need another moment.
                     tokio::time::sleep(CONFLICT).await;
                     let both = "another process changed it at the same time";
                     return Err(Error::Conflict(both.to_owned()));
@@ -80,61 +52,85 @@ impl Store {
                 None => return Err(Error::Overtaken),
             }
         }
-        self.ended.extend(ended);
-        // What is left as it is may have been half done. If every look showed one value, and every bid
-        // another one, neither would be seen to stand still.
-        let kept = self.registers.complete(held.into_values().map(|(one, _)| one)).await?;
-        if kept == Fate::Doubtful && plans.is_empty() {
+        self.ended.extend(decision.ended);
+        // If every look showed one value, and every bid another one, neither would be seen to stand
+        // still.
+        if !written.kept && decision.changes_nothing {
             return Err(Error::Overtaken);
         }
         Ok(decided)
     }
 
-    /// These registers, if this process leads in all of them and was the last to change them, as with
-    /// every beat. They need not be read then, and if somebody was faster the proposal tells.
-    fn held_here(&mut self, keys: &[Key]) -> Option<Vec<Heeded>> {
-        let known = keys.iter().map(|key| {
-            let known = self.registers.shortcut(key)?;
-            let record = Sheet::read(known.value.as_ref()).ok()?.page.record?;
-            let mine = record.holder.incarnation == self.registers.me();
-            (mine && record.state == State::Held).then_some(known)
-        });
-        known.collect()
+    /// Whether this process leads there and was the last to write it, as with every beat.
+    fn leads_in(&self, key: &Key) -> bool {
+        let client = self.quorum.client();
+        let known = client.known(key).and_then(|known| Sheet::read(Some(known)).ok());
+        known.is_some_and(|sheet| is_held_by(&sheet.page, client.me()))
     }
 
-    /// Proposes what was decided, and sees to it that it is known whether it was chosen. Gives back what
-    /// voters hold where others were faster.
-    async fn commit(
+    /// Prolongs some of the held terms, and names those that still stood.
+    pub(super) async fn renew_some(
         &mut self,
-        changes: Vec<(Heeded, Value)>,
-    ) -> Result<BTreeMap<Key, Value>, Error> {
-        let wanted: Vec<(Key, Value)> =
-            changes.iter().map(|(heeded, value)| (heeded.key.clone(), value.clone())).collect();
-        let fates = self.registers.propose(changes).await?;
-        let doubtful = wanted.into_iter().zip(fates).filter(|(_, fate)| *fate == Fate::Doubtful);
-        let mut others = BTreeMap::new();
-        for ((key, value), _) in doubtful {
-            let held = self.insist(&key, &value).await?;
-            if held != value {
-                others.insert(key, held);
-            }
-        }
-        Ok(others)
+        held: &[(&ElectionName, &Holding)],
+    ) -> Result<Vec<String>, Error> {
+        let held: BTreeMap<Key, &Holding> =
+            held.iter().map(|(election, holding)| (key(election), *holding)).collect();
+        let keys = held.keys().cloned().collect();
+        let decide = |key: &Key, value: Option<&Value>, now| {
+            let Some(holding) = held.get(key) else { return Ok(None) };
+            let next = Sheet::read(value)?.renewed(holding, now);
+            next.map(|next| next.write()).transpose()
+        };
+        let renewed = self.quorum.renew(keys, decide).await?;
+        Ok(renewed.into_iter().filter_map(named).map(|name| name.to_string()).collect())
     }
+}
 
-    /// A value was overruled on its way. What voters hold is proposed once more, be it that value or
-    /// another one: after that it is chosen, or it never will be, though another one may have followed
-    /// it. Gives back what is chosen now.
-    async fn insist(&mut self, key: &Key, value: &Value) -> Result<Value, Error> {
-        loop {
-            let (mut heeded, _) = self.registers.heed(std::slice::from_ref(key)).await?;
-            let Some(one) = heeded.pop() else { return Ok(value.clone()) };
-            let held = one.value.clone().map_or_else(|| Sheet::default().write(), Ok)?;
-            if self.registers.propose(vec![(one, held.clone())]).await? == [Fate::Chosen] {
-                return Ok(held);
-            }
-            self.registers.step_aside().await;
+/// The values to propose, the answer to the caller, and what the plans mean.
+type Decided<T> = (Vec<Option<Value>>, (T, Decision));
+
+/// What a write decided.
+struct Decision {
+    /// The terms that end with it.
+    ended: Vec<(ElectionName, u64)>,
+    /// What it notes of orders.
+    orders: BTreeMap<Key, OrderRecord>,
+    changes_nothing: bool,
+}
+
+impl Decision {
+    /// Decides on what a majority holds. The values are in the order of the registers.
+    fn make<T>(
+        shown: Vec<(Key, Option<Value>)>,
+        now: StoreTime,
+        decide: impl FnOnce(Snapshots) -> Result<(Vec<Plan>, T), Error>,
+    ) -> Result<Decided<T>, Error> {
+        let mut sheets = Vec::with_capacity(shown.len());
+        for (key, value) in shown {
+            let name = named(key).ok_or_else(|| odd("kind"))?;
+            sheets.push((name, Sheet::read(value.as_ref())?));
         }
+        let seen = sheets.iter().map(|(name, sheet)| (name.clone(), sheet));
+        let (plans, decided) = decide(snapshots(seen, now))?;
+        let mut next: BTreeMap<ElectionName, Sheet> = BTreeMap::new();
+        let mut ended = Vec::new();
+        for plan in &plans {
+            let election = election_of(plan);
+            let before = sheets.iter().find(|(name, _)| name == election);
+            let (_, before) = before.ok_or_else(no_rounds)?;
+            if let Some(record) = before.page.record.as_ref().filter(|_| ends(plan)) {
+                ended.push((election.clone(), record.term.get()));
+            }
+            let after = next.get(election).unwrap_or(before).after(plan)?;
+            next.insert(election.clone(), after);
+        }
+        let ordered = next.iter().filter(|(name, _)| plans.iter().any(|it| orders_in(it, name)));
+        let orders = ordered.filter_map(|(name, it)| Some((key(name), it.orders.first()?.clone())));
+        let orders = orders.collect();
+        let write =
+            |(name, _): &(ElectionName, Sheet)| next.get(name).map(Sheet::write).transpose();
+        let values = sheets.iter().map(write).collect::<Result<_, _>>()?;
+        Ok((values, (decided, Decision { ended, orders, changes_nothing: plans.is_empty() })))
     }
 }
 

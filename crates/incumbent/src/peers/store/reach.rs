@@ -22,7 +22,7 @@ impl Store {
             let mut best = Duration::MAX;
             for _ in 0..3 {
                 let begun = clock::now();
-                self.registers.read(&[Key::Electorate]).await?;
+                self.quorum.read(vec![Key::Electorate]).await?;
                 best = best.min(clock::now().since(begun));
             }
             Ok(best)
@@ -52,7 +52,7 @@ impl Store {
 
     /// How many voters are needed.
     fn need(&self) -> &'static str {
-        if self.registers.is_founded() {
+        if self.quorum.client().is_founded() {
             "a majority of them must be there"
         } else {
             "the first time all of them must be there once, and later a majority"

@@ -25,14 +25,14 @@ impl Store {
         lines: &[(&ElectionName, &Peer)],
         elections: &[&ElectionName],
     ) -> Result<Rolls, Error> {
-        let now = self.registers.now();
+        let now = self.quorum.now();
         let line = |(name, peer): &(&ElectionName, &Peer)| {
             let peer = Peer { started: now, beaten_at: now, ..(*peer).clone() };
             ((*name).clone(), Line::of(peer))
         };
         let lines: Vec<_> = lines.iter().map(line).collect();
         let wanted: Vec<ElectionName> = elections.iter().map(|name| (*name).clone()).collect();
-        let electorate = self.registers.electorate().clone();
+        let electorate = self.quorum.client().electorate().clone();
         let voters = electorate.voters().clone();
         let mut inbox = self.node.question(voters.clone(), ROLL_PATIENCE, |id| Message::Roll {
             id,
@@ -57,7 +57,7 @@ impl Store {
             }
         }
         // One node may show what another has taken off.
-        let now = self.registers.now().max(now);
+        let now = self.quorum.now().max(now);
         for lines in found.values_mut() {
             *lines = sift(std::mem::take(lines), now).kept;
         }

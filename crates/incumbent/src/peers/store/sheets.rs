@@ -12,7 +12,7 @@ use incumbent_protocol::lease::row::Snapshot;
 use incumbent_protocol::roll::{Peer, Presence};
 use incumbent_protocol::time::StoreTime;
 
-use super::{Store, TOGETHER, key};
+use super::{Store, TOGETHER, key, named};
 use crate::clock;
 use crate::error::Error;
 use crate::peers::message::Key;
@@ -37,10 +37,10 @@ impl Store {
             return self.hearsay(&names.into_iter().collect::<Vec<_>>()).await;
         }
         let names: Vec<&ElectionName> = names.into_iter().collect();
-        let mut now = self.registers.now();
+        let mut now = self.quorum.now();
         for some in names.chunks(TOGETHER) {
             let keys: Vec<Key> = some.iter().map(|name| key(name)).collect();
-            let (values, at) = self.registers.read(&keys).await?;
+            let (values, at) = self.quorum.read(keys).await?;
             now = at;
             for (name, value) in some.iter().zip(values) {
                 sheets.insert((*name).clone(), Sheet::read(value.as_ref())?);
@@ -75,11 +75,7 @@ impl Store {
         if let Some(hints) = &self.hints {
             return Ok(hints.elections());
         }
-        let named = |key| match key {
-            Key::Election(name) => Some(name),
-            Key::Electorate => None,
-        };
-        Ok(self.registers.keys().await?.into_iter().filter_map(named).collect())
+        Ok(self.quorum.list().await?.into_iter().filter_map(named).collect())
     }
 
     pub(super) async fn sheet(&mut self, election: &ElectionName) -> Result<Sheet, Error> {

@@ -134,14 +134,14 @@ async fn a_beat_of_several_elections_goes_on_when_others_vote() {
         let Claim { candidate, term, .. } = claim_in(&mut leader, name, 1).await.expect("a term");
         held.push((name, Holding { candidate, term }));
     }
-    let before = leader.registers.electorate().clone();
+    let before = leader.quorum.client().electorate().clone();
     let next = before.without(NodeId::given(3)).expect("it votes").settle();
     scene.keep(&[1, 2, 3], &next);
     let beat: Vec<_> = held.iter().map(|(name, holding)| (*name, holding)).collect();
     let renewed = timeout(LONG, leader.renew(&beat)).await;
     let renewed = renewed.expect("it waits for those who voted before").expect("answers");
     assert_eq!(renewed, names.map(|name| name.to_string()));
-    assert_eq!(leader.registers.electorate(), &next);
+    assert_eq!(leader.quorum.client().electorate(), &next);
 }
 
 #[tokio::test(start_paused = true)]

@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use incumbent_protocol::identity::{CandidateId, ElectionName, Incarnation};
 use incumbent_protocol::node::NodeId;
+use incumbent_protocol::quorum::FOUNDED;
 use incumbent_protocol::time::Time;
 
 use super::{State, Task};
@@ -16,7 +17,6 @@ use crate::clock;
 use crate::peers::hello::Hello;
 use crate::peers::message::Message;
 use crate::peers::node::{Acquaintance, Reach};
-use crate::peers::register::FOUNDED;
 
 /// For how long the address of a node is tried that is in nobody's list and went away.
 pub(super) const FORGET: Duration = Duration::from_secs(30);

@@ -20,7 +20,7 @@ use crate::clock;
 use crate::peers::message::{Key, Message, Value};
 use crate::peers::node::{Node, Word};
 use crate::peers::numbers::Numbers;
-use crate::peers::register::Registers;
+use crate::peers::quorum::Quorum;
 use crate::peers::store::{Parts, Store};
 
 /// How long it takes to ask a voter.
@@ -86,10 +86,10 @@ impl Scene {
         tokio::spawn(carry(words, Arc::clone(&self.voters), Arc::clone(&self.cut), reached));
         let (node, me) =
             (Node::new(say, Numbers::default()), Incarnation::from_random(incarnation));
-        let registers = Registers::new(node.clone(), self.electorate.clone(), BTreeMap::new(), me);
+        let quorum = Quorum::new(node.clone(), self.electorate.clone(), BTreeMap::new(), me);
         let ((_, rings), (_, nominations)) = (mpsc::channel(1), mpsc::unbounded_channel());
         let (hints, contends, preempts) = (None, true, false);
-        Store::new(Parts { node, registers, hints, rings, nominations, contends, preempts })
+        Store::new(Parts { node, quorum, hints, rings, nominations, contends, preempts })
     }
 }
 
