@@ -186,6 +186,8 @@ impl Bug {
         Bug::NumberTwice,
         Bug::StandstillCounts,
         Bug::Unratified,
+        Bug::OutdatedOnce,
+        Bug::RefusalNotKept,
     ];
 
     /// The word used in commands and ledgers.

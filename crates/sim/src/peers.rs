@@ -1,7 +1,7 @@
 //! Elections among peers, by ring or bully and ratified by a quorum, in simulated worlds.
 //!
-//! Assumes: the pure parts ship as they are: group, detector, voter, proposer, candidacy. What stands
-//! between them in `incumbent`, as tasks and futures, is rebuilt here as plain steps.
+//! Assumes: the pure parts ship as they are: group, detector, voter, quorum client, candidacy. What
+//! stands between them in `incumbent`, as tasks, is rebuilt here as plain steps.
 //! Promises: the judges are those of every other history. A fault that never did anything over many
 //! worlds is told.
 //!
@@ -9,7 +9,7 @@
 //! |---|---|
 //! | [`story`], [`fault`] | what a seed stands for, and the menu of what can go wrong |
 //! | `world` | nodes, links, disks and everything between them, one event after the other |
-//! | `node`, `booth`, `clerk` | a process: its voter, and who writes to registers for it |
+//! | `node`, `booth`, `store` | a process: its voter, and its way to the registers of all voters |
 //! | `words`, `wire` | what is said, and how it travels |
 //! | [`tally`], [`batch`] | what happened, counted; many worlds on many cores |
 
@@ -21,9 +21,9 @@ use thiserror::Error;
 
 pub mod batch;
 mod booth;
-mod clerk;
 pub mod fault;
 mod node;
+mod store;
 pub mod story;
 pub mod tally;
 mod wire;
@@ -37,7 +37,7 @@ pub use story::{Algorithm, Story};
 pub use world::Run;
 
 /// Changes whenever the same seed may give another history.
-pub const VERSION: u32 = 4;
+pub const VERSION: u32 = 5;
 
 /// Why a world of peers could not begin. *Retry:* with another story.
 #[derive(Debug, Error)]

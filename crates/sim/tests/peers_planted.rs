@@ -30,6 +30,8 @@ const MOST: u64 = 300;
 enum Caught {
     /// By one of these judges, in worlds in which only this goes wrong.
     World(Algorithm, &'static [Kind], &'static [&'static str]),
+    /// By one of these judges, in the worlds that are drawn for everybody.
+    Drawn(Algorithm, &'static [&'static str]),
     /// By one of these judges, in worlds that are told by hand.
     Told(fn(u64) -> Story, &'static [&'static str]),
     /// In all states of a small world of ratification.
@@ -38,7 +40,7 @@ enum Caught {
     Elsewhere(fn()),
 }
 
-use Caught::{Elsewhere, Explored, Told, World};
+use Caught::{Drawn, Elsewhere, Explored, Told, World};
 
 fn net(bug: Bug) -> Caught {
     use Algorithm::{Bully, Ring};
@@ -89,6 +91,10 @@ fn net(bug: Bug) -> Caught {
         Bug::NoCoordinatorTimeout => Elsewhere(nobody_is_picked),
         Bug::StaleCoordinator => Elsewhere(an_old_coordinator_counts),
         Bug::LateReply => Elsewhere(a_late_answer_counts),
+        Bug::OutdatedOnce => Drawn(Algorithm::Ring, &["all_answers_suffice"]),
+        Bug::RefusalNotKept => {
+            World(Ring, &[Kind::CrashKept, Kind::CrashLeader, Kind::Cut], &["eventual_leader"])
+        }
         _ => unreachable!("{bug:?} is not of peers"),
     }
 }
@@ -96,7 +102,7 @@ fn net(bug: Bug) -> Caught {
 fn assert_caught(bug: Bug) {
     let net = net(bug);
     let promises = match &net {
-        World(_, _, promises) | Told(_, promises) => *promises,
+        World(_, _, promises) | Drawn(_, promises) | Told(_, promises) => *promises,
         Elsewhere(shows) => return shows(),
         Explored(setup) => {
             assert_eq!(explore(setup).problem, None);
@@ -108,6 +114,7 @@ fn assert_caught(bug: Bug) {
     for seed in 0..MOST {
         let story = match &net {
             World(algorithm, kinds, _) => Story::among(*algorithm, seed, 180 * SECOND, kinds),
+            Drawn(algorithm, _) => Story::of(*algorithm, seed, 240 * SECOND),
             Told(story, _) => story(seed),
             Elsewhere(_) | Explored(_) => return,
         };
@@ -169,6 +176,8 @@ caught! {
     a_bully_that_waits_for_ever_is_caught: Bug::NoCoordinatorTimeout;
     a_coordinator_of_an_old_run_is_caught: Bug::StaleCoordinator;
     an_answer_that_comes_too_late_is_caught: Bug::LateReply;
+    a_beat_that_waits_for_former_voters_is_caught: Bug::OutdatedOnce;
+    a_refusal_that_no_majority_keeps_is_caught: Bug::RefusalNotKept;
 }
 
 fn node(number: u128) -> NodeId {

@@ -36,9 +36,9 @@ impl Disk {
         self.electorate.as_ref()
     }
 
-    /// The election as it accepted it last, and under which ballot.
-    pub(super) fn page(&self) -> Option<(Ballot, Rc<Page>)> {
-        let (ballot, value) = self.slots.get(&Key::Election)?.accepted.as_ref()?;
+    /// An election as it accepted it last, and under which ballot.
+    pub(super) fn page(&self, election: u8) -> Option<(Ballot, Rc<Page>)> {
+        let (ballot, value) = self.slots.get(&Key::Election(election))?.accepted.as_ref()?;
         Some((*ballot, Value::page(Some(value))))
     }
 
@@ -104,8 +104,8 @@ impl Booth {
         }
         for (from, message) in core::mem::take(&mut self.waiting) {
             match message {
-                Message::Ask { id, electorate, key, ask } => {
-                    let promise = self.voter.handle(&electorate, vec![(key, ask)]);
+                Message::Ask { id, electorate, asks } => {
+                    let promise = self.voter.handle(&electorate, Rc::unwrap_or_clone(asks));
                     self.promised.push(Answered::Ask(from, id, promise));
                 }
                 Message::Inventory { id, electorate } => {
@@ -135,16 +135,15 @@ impl Booth {
         };
         let answers = promised.into_iter().map(|answered| match answered {
             Answered::Ask(to, id, promise) => {
-                let Ok(mut replies) = promise.keep(&mut keep);
-                let reply = replies.pop();
-                (to, reply.map(|reply| Message::Answer { id, now, reply }))
+                let Ok(replies) = promise.keep(&mut keep);
+                (to, Message::Answer { id, now, replies })
             }
             Answered::Inventory(to, id, promise) => {
                 let Ok(inventory) = promise.keep(&mut keep);
-                (to, Some(Message::Registers { id, inventory }))
+                (to, Message::Registers { id, inventory })
             }
         });
-        answers.filter_map(|(to, message)| Some((to, message?))).collect()
+        answers.collect()
     }
 
     /// The disk could not write: it says nothing, and only what is on the disk counts.

@@ -17,7 +17,7 @@ use incumbent_protocol::ratify::Electorate;
 use incumbent_protocol::time::{StoreTime, Time};
 
 use super::booth::{Booth, Disk};
-use super::clerk::{Clerk, Clocks};
+use super::store::{Ask, Clocks, Store};
 use super::words::Message;
 use super::world::Event;
 use crate::clock::{At, HostClock, Source, Span};
@@ -27,31 +27,51 @@ use crate::process::{Held, Work};
 const EPOCH: u64 = 1_800_000_000_000_000;
 
 /// Somebody who can be talked to.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Neighbour {
     pub(super) incarnation: Incarnation,
     pub(super) session: u64,
-    pub(super) contends: bool,
+    pub(super) contends: BTreeSet<u8>,
     pub(super) serial: u64,
 }
 
-/// A request of the candidacy that is under way.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Flight {
-    pub(super) asked_at: Time,
+/// How a process takes part in one election.
+#[derive(Debug)]
+pub(super) struct Participant {
+    pub(super) candidacy: Candidacy,
+    pub(super) group: Option<Group>,
+    pub(super) held: Option<Held>,
+    pub(super) work: Work,
+    /// Whether a user waits to lead.
+    pub(super) wants: bool,
+    /// Whether an operator keeps it from winning, as far as it saw.
+    pub(super) barred: bool,
+    /// When it looks again at what operators have in force, while it leads.
+    pub(super) looks_at: Time,
+}
+
+impl Participant {
+    /// Whether this process leads or wants to.
+    pub(super) const fn takes_part(&self) -> bool {
+        self.held.is_some() || self.wants
+    }
 }
 
 /// What a process has in memory.
 #[derive(Debug)]
 pub(super) struct Parts {
-    pub(super) candidacy: Candidacy,
+    /// In the order of the setting.
+    pub(super) elections: Vec<Participant>,
     pub(super) detector: Detector,
-    pub(super) group: Option<Group>,
     pub(super) lookout: Lookout,
     pub(super) booth: Booth,
-    pub(super) clerk: Clerk,
-    /// The clerk of an operator who uses this node's links.
-    pub(super) office: Option<Clerk>,
+    pub(super) store: Store,
+    /// What is to be asked of it.
+    pub(super) queue: Vec<Ask>,
+    /// When what is under way was asked.
+    pub(super) asked_at: Time,
+    /// The registers as an operator uses them over this node's links.
+    pub(super) office: Option<Store>,
     pub(super) neighbours: BTreeMap<NodeId, Neighbour>,
     /// Which node a candidate runs on.
     pub(super) homes: BTreeMap<Incarnation, NodeId>,
@@ -59,37 +79,36 @@ pub(super) struct Parts {
     /// What the node says to itself.
     pub(super) inbox: VecDeque<Message>,
     pub(super) serial: u64,
-    pub(super) flight: Option<Flight>,
-    pub(super) held: Option<Held>,
-    pub(super) work: Work,
-    /// Whether a user waits to lead.
-    pub(super) wants: bool,
     pub(super) unfit: bool,
-    /// Whether an operator keeps it from winning, as far as it saw.
-    pub(super) barred: bool,
-    /// When it looks again at what operators have in force, while it leads.
-    pub(super) looks_at: Time,
 }
 
 impl Parts {
-    /// Whether this process leads or wants to.
-    pub(super) const fn takes_part(&self) -> bool {
-        self.held.is_some() || self.wants
+    /// Whether it leads in an election.
+    pub(super) fn leads(&self, election: u8) -> bool {
+        self.elections.get(usize::from(election)).is_some_and(|it| it.held.is_some())
+    }
+
+    /// The groups of its elections, each with its place.
+    pub(super) fn groups(&mut self) -> impl Iterator<Item = (u8, &mut Group)> {
+        let groups = (0..).zip(&mut self.elections);
+        groups.filter_map(|(election, it)| Some((election, it.group.as_mut()?)))
+    }
+
+    /// The elections in which it contends.
+    pub(super) fn contends(&self) -> BTreeSet<u8> {
+        let all = (0..).zip(&self.elections);
+        all.filter(|(_, it)| it.group.is_some()).map(|(election, _)| election).collect()
     }
 
     /// When it wants its next turn, on its own clock.
     pub(super) fn wake_at(&self) -> Option<Time> {
-        let group = self.group.as_ref().and_then(Group::wake_at);
-        let office = self.office.as_ref().and_then(Clerk::wake_at);
-        let all = [
-            self.candidacy.wake_at(),
-            self.detector.wake_at(),
-            self.clerk.wake_at(),
-            self.lookout.wake_at(),
-            group,
-            office,
-        ];
-        all.into_iter().flatten().min()
+        let elections = self.elections.iter().flat_map(|it| {
+            let group = it.group.as_ref().and_then(Group::wake_at);
+            [it.candidacy.wake_at(), group]
+        });
+        let office = self.office.as_ref().and_then(Store::wake_at);
+        let all = [self.detector.wake_at(), self.store.wake_at(), self.lookout.wake_at(), office];
+        all.into_iter().chain(elections).flatten().min()
     }
 }
 
@@ -188,10 +207,10 @@ impl Node {
         StoreTime::from_micros((even + self.stepped / 1_000).max(1).unsigned_abs())
     }
 
-    /// How long the last bar on its disk still holds, by a wall clock that is right. One that was set
+    /// How long the last bar in an election on its disk still holds, by a wall clock that is right. One that was set
     /// by a clock that ran ahead holds for longer than was ordered once the clock is set back.
-    pub(super) fn barred_for(&self, now: At) -> Span {
-        let page = self.disk.page().map(|(_, page)| page);
+    pub(super) fn barred_for(&self, election: u8, now: At) -> Span {
+        let page = self.disk.page(election).map(|(_, page)| page);
         let bars = page.iter().flat_map(|page| &page.controls.bars).filter_map(|bar| bar.until);
         let last = bars.max().unwrap_or_default().as_micros();
         last.saturating_sub(EPOCH + now / 1_000).saturating_mul(1_000)

@@ -50,6 +50,9 @@ pub enum Numbers {
 pub struct Setting {
     /// How they pick one of them.
     pub algorithm: Algorithm,
+    /// How many elections they hold.
+    #[serde(default = "one")]
+    pub elections: usize,
     /// How many nodes there are.
     pub nodes: usize,
     /// How many of them vote from the start: the first.
@@ -89,6 +92,7 @@ impl Setting {
     pub fn plain(algorithm: Algorithm, nodes: usize, length: Span) -> Setting {
         Setting {
             algorithm,
+            elections: 1,
             nodes,
             voters: nodes,
             numbers: Numbers::From(1),
@@ -148,6 +152,11 @@ impl Setting {
     }
 }
 
+/// As many as there were when stories did not say.
+const fn one() -> usize {
+    1
+}
+
 fn span(nanos: Span) -> Duration {
     Duration::from_nanos(nanos)
 }
@@ -159,7 +168,8 @@ impl Story {
     /// The story of a seed.
     pub fn of(algorithm: Algorithm, seed: u64, length: Span) -> Story {
         let mut random = Random::from_seed(seed ^ 0x0070_6565_7273);
-        let setting = draw::setting(&mut random, algorithm, length);
+        let mut setting = draw::setting(&mut random, algorithm, length);
+        setting.elections = draw::elections(seed, setting.nodes);
         let mut faults = draw::faults(&mut random, &setting);
         faults.extend(draw::conduct(&mut Random::from_seed(seed ^ 0x0c04_d0c7), &setting));
         faults.sort_by_key(|fault| fault.at);
@@ -169,7 +179,8 @@ impl Story {
     /// The story of a seed in which nothing goes wrong but what is named.
     pub fn among(algorithm: Algorithm, seed: u64, length: Span, kinds: &[Kind]) -> Story {
         let mut random = Random::from_seed(seed ^ 0x0070_6565_7273);
-        let setting = draw::setting(&mut random, algorithm, length);
+        let mut setting = draw::setting(&mut random, algorithm, length);
+        setting.elections = draw::elections(seed, setting.nodes);
         let faults = draw::faults_of(&mut random, &setting, kinds);
         Story { seed, setting, faults }
     }

@@ -3,6 +3,7 @@
 //! Assumes: the words of `incumbent`'s peers, without what only people need: no roll, no addresses.
 //! Promises: nothing of its own.
 
+use std::collections::BTreeSet;
 use std::rc::Rc;
 
 use incumbent_protocol::lease::page::Page;
@@ -17,8 +18,8 @@ use incumbent_protocol::{caucus, detector};
 pub(super) enum Key {
     /// Who votes.
     Electorate,
-    /// The election.
-    Election,
+    /// An election, by its place in the setting.
+    Election(u8),
 }
 
 /// What a register holds.
@@ -54,20 +55,20 @@ impl Charter for Value {
 /// One thing that is said.
 #[derive(Clone, Debug)]
 pub(super) enum Message {
-    /// To a voter: do this to this register.
-    Ask { id: u64, electorate: Rc<Electorate>, key: Key, ask: Ask<Value> },
+    /// To a voter: do this to these registers.
+    Ask { id: u64, electorate: Rc<Electorate>, asks: Rc<Vec<(Key, Ask<Value>)>> },
     /// What came of it, and what the voter's wall clock shows.
-    Answer { id: u64, now: StoreTime, reply: Reply<Value> },
+    Answer { id: u64, now: StoreTime, replies: Vec<Reply<Value>> },
     /// To a voter: which registers do you know of?
     Inventory { id: u64, electorate: Rc<Electorate> },
     /// These.
     Registers { id: u64, inventory: Inventory<Key> },
-    /// Something changed; among other things the term of this number ended.
-    Rung { ended: Option<u64> },
+    /// Something changed; among other things the terms of these numbers ended.
+    Rung { ended: Vec<(u8, u64)> },
     /// A heartbeat.
     Beat(detector::Message),
-    /// About the nomination.
-    Caucus(caucus::Message),
-    /// Whether the sender contends. The last of these counts.
-    Contends { contends: bool, serial: u64 },
+    /// About the nomination in an election.
+    Caucus { election: u8, message: caucus::Message },
+    /// The elections that the sender contends in. The last of these counts.
+    Contends { elections: BTreeSet<u8>, serial: u64 },
 }

@@ -61,13 +61,13 @@ pub(super) enum Event {
     /// Nothing was acknowledged for long.
     Stuck { pair: usize, session: u64 },
     /// Supervised work takes its next step.
-    Work { node: u8, life: u32, serial: u32 },
+    Work { node: u8, life: u32, election: u8, serial: u32 },
     /// Supervised work has stopped.
-    Stopped { node: u8, life: u32, serial: u32 },
+    Stopped { node: u8, life: u32, election: u8, serial: u32 },
     /// A user wants to lead again.
-    Campaign { node: u8, life: u32 },
+    Campaign { node: u8, life: u32, election: u8 },
     /// A write reaches the resource.
-    Write { node: u8, life: u32, term: u64 },
+    Write { node: u8, life: u32, election: u8, term: u64 },
     /// A fault begins.
     Fault { index: usize },
     /// A fault ends, or turns over.
@@ -92,19 +92,20 @@ pub(super) struct World<'a> {
     pub(super) manner: Manner,
     pub(super) detector: detector::Manner,
     pub(super) first: Rc<Electorate>,
-    pub(super) election: ElectionName,
+    pub(super) elections: Vec<ElectionName>,
     pub(super) now: At,
     pub(super) ended: bool,
     pub(super) healed: Option<At>,
-    /// Who led last, if anybody ever did.
-    pub(super) led: Option<u8>,
+    /// Who led last in each election, if anybody ever did.
+    pub(super) led: Vec<Option<u8>>,
     pub(super) queue: Queue<Event>,
     pub(super) random: Random,
     pub(super) nodes: Vec<Node>,
     pub(super) network: Network,
     pub(super) links: Vec<Link>,
     pub(super) letters: Letters,
-    pub(super) resource: Resource,
+    /// What leaders write to, one for each election.
+    pub(super) resources: Vec<Resource>,
     /// Faults that last, with what they did to links.
     pub(super) lasting: Vec<(usize, Vec<TroubleId>)>,
     pub(super) scribe: Scribe,
@@ -145,17 +146,17 @@ impl<'a> World<'a> {
             manner: setting.manner()?,
             detector: setting.detector()?,
             first: Rc::new(Electorate::first(voters)),
-            election: ElectionName::new("election")?,
+            elections: elections(setting.elections)?,
             now: 0,
             ended: false,
             healed: None,
-            led: None,
+            led: vec![None; setting.elections],
             queue: Queue::default(),
             nodes,
             network: Network::new(count, setting.latency_least, setting.latency_most),
             links: vec![Link::default(); count * count],
             letters: Letters::new(count),
-            resource: Resource::default(),
+            resources: vec![Resource::default(); setting.elections],
             lasting: Vec::new(),
             scribe: Scribe::new(true, keep),
             no_term_against_orders: NoTermAgainstOrders::default(),
@@ -203,7 +204,7 @@ impl<'a> World<'a> {
             Event::Dial { pair } => self.dial(pair),
             Event::Linked { pair, session, lives } => self.linked(pair, session, lives),
             Event::Stuck { pair, session } => self.stuck(pair, session),
-            Event::Write { node, life, term } => self.write(node, life, term),
+            Event::Write { node, life, election, term } => self.write(node, life, election, term),
             Event::Fault { index } => self.fault(index),
             Event::Over { index } => self.over(index),
             Event::Resume { node, life } => self.resume(node, life),
@@ -225,11 +226,11 @@ impl<'a> World<'a> {
         for node in &self.nodes {
             let Some(parts) = &node.parts else { continue };
             let (id, lineage) = (&node.id, node.disk.lineage());
-            let known = parts.clerk.electorate();
+            let known = parts.store.client().electorate();
             self.scribe.trace(self.now, || format!("{id} has {lineage:?} and counts on {known:?}"));
-            let group = parts.group.as_ref();
-            self.tally.began += group.map_or(0, Group::runs);
-            if parts.clerk.unlike {
+            let groups = parts.elections.iter().filter_map(|it| it.group.as_ref());
+            self.tally.began += groups.map(Group::runs).sum::<u64>();
+            if parts.store.unlike {
                 let story = format!("{} met another electorate of the same number", node.id);
                 let at = Time::from_nanos(self.now);
                 self.violations.push(Violation::unwritten("one_electorate", at, story));
@@ -242,6 +243,14 @@ impl<'a> World<'a> {
         let at = Time::from_nanos(self.now);
         self.violations.push(Violation::unwritten(property, at, story));
     }
+}
+
+fn elections(count: usize) -> Result<Vec<ElectionName>, PeersError> {
+    let name = |at| match at {
+        0 => ElectionName::new("election"),
+        at => ElectionName::new(format!("election-{at}")),
+    };
+    Ok((0..count).map(name).collect::<Result<_, _>>()?)
 }
 
 fn nodes(story: &Story, random: &mut Random) -> Result<Vec<Node>, PeersError> {

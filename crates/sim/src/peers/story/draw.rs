@@ -46,6 +46,7 @@ pub(super) fn setting(random: &mut Random, algorithm: Algorithm, length: Span) -
     let at_once = random.percent(30);
     Setting {
         algorithm,
+        elections: 1,
         nodes,
         voters,
         numbers: match random.below(4) {
@@ -67,6 +68,12 @@ pub(super) fn setting(random: &mut Random, algorithm: Algorithm, length: Span) -
         watches: random.percent(50),
         length,
     }
+}
+
+/// How many elections they hold, from chance of its own.
+pub(super) fn elections(seed: u64, nodes: usize) -> usize {
+    let mut random = Random::from_seed(seed ^ 0x00e1_ec75);
+    if nodes >= 20 || random.percent(60) { 1 } else { 2 + random.index(3) }
 }
 
 /// Nodes start at once or one by one; one without a vote may join much later.

@@ -12,6 +12,9 @@ use crate::story::LONGEST;
 /// Most nodes: a mask of them is a number.
 const MOST: usize = 62;
 
+/// Most elections.
+const ELECTIONS_MOST: usize = 100;
+
 impl Story {
     /// Says what makes the story impossible to tell, if anything does.
     pub fn check(&self) -> Result<(), String> {
@@ -37,6 +40,9 @@ impl Setting {
             return Err(format!(
                 "{voters} of {nodes} nodes vote, not 1 to all of 1 to {MOST} nodes"
             ));
+        }
+        if !(1..=ELECTIONS_MOST).contains(&self.elections) {
+            return Err(format!("{} elections, not 1 to {ELECTIONS_MOST}", self.elections));
         }
         let (skews, starts) = (self.skews.len(), self.starts.len());
         if (skews, starts) != (nodes, nodes) {
@@ -111,6 +117,7 @@ mod tests {
         for (refused, sentence) in [
             (with(|story| story.setting.nodes = 0), "of 0 nodes vote"),
             (with(|story| story.setting.voters = 0), "0 of "),
+            (with(|story| story.setting.elections = 0), "0 elections"),
             (with(|story| story.setting.skews.clear()), "0 skews"),
             (with(|story| story.setting.skews[0] = WHOLE), "off by half"),
             (with(|story| story.setting.numbers = Numbers::Down(0)), "same number"),

@@ -63,9 +63,10 @@ impl Genre for Setting {
         story
     }
 
-    /// With even clocks, a start at one instant, numbers that are easy to read, and the usual choices.
+    /// With one election, even clocks, a start at one instant, numbers that are easy to read, and the usual choices.
     fn easier(story: &Story) -> Vec<Story> {
-        let changes: [fn(&mut Setting); 6] = [
+        let changes: [fn(&mut Setting); 7] = [
+            |setting| setting.elections = 1,
             |setting| setting.skews.fill(0),
             |setting| setting.starts.fill(0),
             |setting| setting.numbers = Numbers::From(1),
@@ -101,8 +102,9 @@ impl fmt::Display for Algorithm {
 impl fmt::Display for Setting {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let millis = |span: Span| span / 1_000_000;
-        let Setting { algorithm, nodes, voters, numbers, .. } = self;
-        write!(f, "{algorithm}, {nodes} nodes, {voters} of them vote, numbers {numbers:?}, ")?;
+        let Setting { algorithm, elections, nodes, voters, numbers, .. } = self;
+        write!(f, "{algorithm}, {elections} elections, ")?;
+        write!(f, "{nodes} nodes, {voters} of them vote, numbers {numbers:?}, ")?;
         let (lease, heartbeat) = (millis(self.lease), millis(self.heartbeat));
         let (message, seconds) = (millis(self.message), millis(self.length) / 1_000);
         write!(f, "lease {lease} ms, heartbeat {heartbeat} ms, message {message} ms, {seconds} s")?;

@@ -22,8 +22,10 @@ impl World<'_> {
         let target = small(fault.target);
         match fault.kind {
             Kind::Crash | Kind::Pause => self.hit(fault, Some(target)),
-            Kind::CrashLeader | Kind::PauseLeader => self.hit(fault, self.leader()),
-            Kind::CrashNominee => self.hit(fault, self.nominee()),
+            Kind::CrashLeader | Kind::PauseLeader => {
+                self.hit(fault, self.leader(self.election_of(&fault)));
+            }
+            Kind::CrashNominee => self.hit(fault, self.nominee(self.election_of(&fault))),
             Kind::CrashKept => self.nodes[fault.target].crash_kept = Some(fault.span),
             Kind::CrashAll => self.crash_all(fault.span),
             Kind::Skew | Kind::WallStep | Kind::ClockLeap => self.tamper(fault),
@@ -36,7 +38,7 @@ impl World<'_> {
             Kind::LinksLost => self.lose_links(fault),
             Kind::DiskSlow | Kind::DiskFull | Kind::Unfit => self.begin_lasting(index, fault),
             Kind::DiskLost => {
-                if self.led.is_some()
+                if self.led.iter().all(Option::is_some)
                     && self.nodes[fault.target].up
                     && self.is_dispensable(fault.target)
                 {
@@ -72,13 +74,19 @@ impl World<'_> {
         known.max_by_key(|electorate| electorate.number())
     }
 
-    /// Whoever was picked, by anybody, and does not lead.
-    fn nominee(&self) -> Option<u8> {
+    /// In which election a fault happens, if it happens in one.
+    pub(super) fn election_of(&self, fault: &Fault) -> u8 {
+        small(usize::try_from(fault.at).unwrap_or(0) % self.elections.len())
+    }
+
+    /// Whoever was picked in an election, by anybody, and does not lead.
+    fn nominee(&self, election: u8) -> Option<u8> {
         let picked = self.nodes.iter().filter_map(|node| {
-            let group = node.parts.as_ref()?.group.as_ref()?;
+            let parts = node.parts.as_ref()?;
+            let group = parts.elections.get(usize::from(election))?.group.as_ref()?;
             self.place(group.nominee()?)
         });
-        let leads = self.leader();
+        let leads = self.leader(election);
         picked.filter(|&place| Some(place) != leads && self.nodes[usize::from(place)].up).min()
     }
 

@@ -29,12 +29,14 @@ impl World<'_> {
         }
         let leader_due = self.now + self.leader_takes();
         let agreement_due = leader_due + self.agreement_takes();
-        let line = history::Event::Healed {
-            election: self.election.clone(),
-            leader_due: Time::from_nanos(leader_due),
-            agreement_due: Time::from_nanos(agreement_due),
-        };
-        self.scribe.world(self.now, line);
+        for election in self.elections.clone() {
+            let line = history::Event::Healed {
+                election,
+                leader_due: Time::from_nanos(leader_due),
+                agreement_due: Time::from_nanos(agreement_due),
+            };
+            self.scribe.world(self.now, line);
+        }
         self.queue.push(agreement_due, Event::Quiet);
     }
 
@@ -56,7 +58,9 @@ impl World<'_> {
         let node = &mut self.nodes[usize::from(number)];
         let now = node.clocks(self.now);
         if let Some(parts) = &mut node.parts {
-            parts.candidacy.handle(now.local, Input::Heir(None));
+            for it in &mut parts.elections {
+                it.candidacy.handle(now.local, Input::Heir(None));
+            }
         }
         self.nodes[usize::from(number)].wakes_at = crate::clock::At::MAX;
         self.wake_now(number);
@@ -71,7 +75,11 @@ impl World<'_> {
         let runs = setting.message * (40 + 10 * setting.nodes as u64);
         let bars = self.story.faults.iter().filter(|fault| fault.kind == Kind::HoldOff);
         let bars = bars.map(|fault| (fault.at + fault.span).saturating_sub(self.now));
-        let bars = bars.chain(self.nodes.iter().map(|node| node.barred_for(self.now))).max();
+        let elections = 0..small(self.elections.len());
+        let kept = elections.flat_map(|election| {
+            self.nodes.iter().map(move |node| node.barred_for(election, self.now))
+        });
+        let bars = bars.chain(kept).max();
         // An operator notices what is still in force, and asks twice; a leader notices that it is asked
         // to hand over, and ends its work.
         let conduct = self.story.faults.iter().any(|fault| fault.kind.is_of_conduct());

@@ -1,11 +1,10 @@
 //! How processes start, stop, go on and end, and how voters keep their promises.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
-use std::rc::Rc;
 
 use incumbent_protocol::candidacy::{Candidacy, Input};
 use incumbent_protocol::detector::Detector;
-use incumbent_protocol::group::Lookout;
+use incumbent_protocol::group::{Group, Lookout};
 use incumbent_protocol::history;
 use incumbent_protocol::protocol::Protocol;
 use incumbent_protocol::time::Time;
@@ -13,9 +12,9 @@ use incumbent_protocol::time::Time;
 use super::{Event, World, small};
 use crate::clock::Span;
 use crate::peers::booth::Disk;
-use crate::peers::clerk::{Clerk, Clocks};
 use crate::peers::fault::Kind;
-use crate::peers::node::Parts;
+use crate::peers::node::{Participant, Parts};
+use crate::peers::store::{Clocks, Store};
 use crate::process::Work;
 use crate::scribe::opened;
 
@@ -28,33 +27,34 @@ impl World<'_> {
             return;
         }
         let begun = node.begin(self.now, bits);
-        let mut candidacy = Candidacy::new(node.id.clone(), self.timing);
-        candidacy.begin(begun);
-        // It bids only if peers say so.
-        candidacy.handle(begun, Input::Nominated(false));
+        let participant = || {
+            let mut candidacy = Candidacy::new(node.id.clone(), self.timing);
+            candidacy.begin(begun);
+            // It bids only if peers say so.
+            candidacy.handle(begun, Input::Nominated(false));
+            let (group, held, work) = (None, None, Work::default());
+            let (wants, barred, looks_at) = (true, false, begun);
+            Participant { candidacy, group, held, work, wants, barred, looks_at }
+        };
+        let elections = core::iter::repeat_with(participant).take(self.elections.len()).collect();
         let mut detector = Detector::new(self.detector);
         detector.begin(begun);
-        let clerk = Clerk::new(node.id.incarnation, Rc::clone(&self.first), first);
+        let store = Store::new(node.id.incarnation, &self.first, first);
         node.parts = Some(Box::new(Parts {
-            candidacy,
+            elections,
             detector,
-            group: None,
             lookout: Lookout::NEVER,
             booth: node.booth(&self.first),
-            clerk,
+            store,
+            queue: Vec::new(),
+            asked_at: begun,
             office: None,
             neighbours: BTreeMap::new(),
             homes: BTreeMap::new(),
             watched: BTreeSet::new(),
             inbox: VecDeque::new(),
             serial: 0,
-            flight: None,
-            held: None,
-            work: Work::default(),
-            wants: true,
             unfit: false,
-            barred: false,
-            looks_at: begun,
         }));
         self.scribe.line(self.now, &node.id, opened(self.now));
         self.dial_all(number, 1_000_000, 50_000_000);
@@ -68,9 +68,9 @@ impl World<'_> {
             return;
         }
         self.scribe.line(self.now, &node.id, history::Event::Killed);
-        if let Some(group) = node.parts.as_ref().and_then(|parts| parts.group.as_ref()) {
-            self.tally.began += group.runs();
-        }
+        let elections = node.parts.iter().flat_map(|parts| &parts.elections);
+        let runs = elections.filter_map(|it| it.group.as_ref()).map(Group::runs);
+        self.tally.began += runs.sum::<u64>();
         node.end();
         self.hang_up(number);
         if let Some(down) = down {
@@ -138,15 +138,16 @@ impl World<'_> {
             return;
         }
         let local = node.clocks(self.now).local;
-        let held = node.parts.as_ref().and_then(|parts| parts.held);
-        let Some(held) = held.filter(|held| local < held.until) else { return };
-        let (term, election) = (held.term, self.election.clone());
-        let valid_until = Time::from_nanos(node.when(held.until));
-        let line = history::Event::Renewed { election, term, valid_until };
-        self.scribe.line(self.now, &node.id, line);
-        if !held.sure {
-            let election = self.election.clone();
-            self.scribe.line(self.now, &node.id, history::Event::Unsure { election, term });
+        let elections = node.parts.iter().flat_map(|parts| &parts.elections);
+        for (it, election) in elections.zip(&self.elections) {
+            let Some(held) = it.held.filter(|held| local < held.until) else { continue };
+            let (term, election) = (held.term, election.clone());
+            let valid_until = Time::from_nanos(node.when(held.until));
+            let line = history::Event::Renewed { election: election.clone(), term, valid_until };
+            self.scribe.line(self.now, &node.id, line);
+            if !held.sure {
+                self.scribe.line(self.now, &node.id, history::Event::Unsure { election, term });
+            }
         }
     }
 

@@ -6,8 +6,6 @@
 //! was paused or cordoned is let go in the end.
 
 use core::time::Duration;
-use std::rc::Rc;
-
 use incumbent_protocol::candidacy::Input;
 use incumbent_protocol::controls::Controls;
 use incumbent_protocol::identity::{CandidateName, Incarnation};
@@ -16,9 +14,9 @@ use incumbent_protocol::protocol::Protocol;
 use incumbent_protocol::ratify::amend::Change;
 
 use super::{Event, World, small};
-use crate::peers::clerk::{Clerk, Clocks, Task};
 use crate::peers::fault::{Fault, Kind};
 use crate::peers::node::{Node, Parts};
+use crate::peers::store::{Clocks, Task};
 
 impl World<'_> {
     /// An operator orders something.
@@ -38,7 +36,7 @@ impl World<'_> {
                 .map(|successor| Order::Takeover { successor }),
         };
         if let Some(order) = order {
-            self.set_out(fault, by_operator(order));
+            self.set_out(fault, by_operator(self.election_of(&fault), order));
         }
     }
 
@@ -46,7 +44,8 @@ impl World<'_> {
     /// looking after that: an order of which nothing is known may be carried out later.
     pub(super) fn lift(&mut self, index: usize, fault: Fault) {
         let name = self.picked(fault.level);
-        let controls = self.in_force();
+        let election = self.election_of(&fault);
+        let controls = self.in_force(election);
         let order = match fault.kind {
             Kind::PauseElection if controls.paused.is_some() => Some(Order::Resume),
             Kind::Cordon if is_cordoned(&controls, &name) => Some(Order::Uncordon { name }),
@@ -54,33 +53,35 @@ impl World<'_> {
         };
         if let Some(order) = order {
             let at = self.random.index(self.nodes.len());
-            self.send_out(at, by_operator(order));
+            self.send_out(at, by_operator(election, order));
         }
         self.lasting.push((index, Vec::new()));
         self.queue.push(self.now + self.story.setting.lease / 2, Event::Over { index });
     }
 
     /// What operators have in force, as whoever votes accepted it last.
-    fn in_force(&self) -> Controls {
+    fn in_force(&self, election: u8) -> Controls {
         let newest = self.newest_electorate();
         let votes = |node: &&Node| {
             let lineage = Some(node.disk.lineage());
             newest.is_some_and(|newest| newest.admits(node.number, lineage))
         };
-        let pages = self.nodes.iter().filter(votes).filter_map(|node| node.disk.page());
+        let pages = self.nodes.iter().filter(votes).filter_map(|node| node.disk.page(election));
         let newest = pages.max_by_key(|(ballot, _)| *ballot);
         newest.map(|(_, page)| page.controls.clone()).unwrap_or_default()
     }
 
     /// A leader looks now and then at what operators have in force, and does what it is asked for.
     pub(super) fn look_after(&mut self, parts: &mut Parts, now: Clocks) -> bool {
-        let due = parts.looks_at <= now.local && parts.held.is_some_and(|held| held.sure);
-        if !due || parts.office.is_some() {
+        if parts.office.is_some() {
             return false;
         }
-        let lease = Duration::from_nanos(self.story.setting.lease);
-        parts.looks_at = now.local + lease;
-        self.employ(parts, now, Task::Look);
+        let mut all = (0..).zip(&mut parts.elections);
+        let due =
+            all.find(|(_, it)| it.looks_at <= now.local && it.held.is_some_and(|held| held.sure));
+        let Some((election, it)) = due else { return false };
+        it.looks_at = now.local + Duration::from_nanos(self.story.setting.lease);
+        self.employ(parts, now, Task::Look(election));
         true
     }
 
@@ -90,16 +91,18 @@ impl World<'_> {
         number: u8,
         parts: &mut Parts,
         now: Clocks,
+        election: u8,
         controls: &Controls,
     ) {
-        let term = parts.held.filter(|held| now.local < held.until).map(|held| held.term);
+        let it = &mut parts.elections[usize::from(election)];
+        let term = it.held.filter(|held| now.local < held.until).map(|held| held.term);
         let asked = term.and_then(|term| controls.transfer_of(term));
-        let Some(transfer) = asked.filter(|_| !parts.work.stopping) else { return };
+        let Some(transfer) = asked.filter(|_| !it.work.stopping) else { return };
         self.tally.handed_over += 1;
-        parts.candidacy.handle(now.local, Input::Heir(Some(transfer.to.clone())));
+        it.candidacy.handle(now.local, Input::Heir(Some(transfer.to.clone())));
         let drain = u64::try_from(transfer.drain().as_nanos()).unwrap_or(u64::MAX);
         let stop = self.random.between(1, drain);
-        self.stop_work(number, parts, stop);
+        self.stop_work(number, parts, election, stop);
     }
 
     /// An operator changes who votes.
@@ -110,7 +113,8 @@ impl World<'_> {
             Kind::AddVoter => Change::Add(node),
             _ => Change::Remove(node),
         };
-        self.set_out(fault, Task::Amend(change));
+        let me = Incarnation::from_random(self.random.next_wide());
+        self.set_out(fault, Task::Amend(me, change));
     }
 
     fn set_out(&mut self, fault: Fault, task: Task) {
@@ -133,11 +137,10 @@ impl World<'_> {
 
     fn employ(&mut self, parts: &mut Parts, now: Clocks, task: Task) {
         let (bits, first) = (self.random.next_wide(), self.random.next());
-        let known = Rc::clone(parts.clerk.electorate());
-        let mut clerk = Clerk::new(Incarnation::from_random(bits), known, first);
+        let mut office = parts.store.beside(Incarnation::from_random(bits), first);
         let patience = Duration::from_nanos(self.story.setting.lease);
-        clerk.begin(now, now.local + patience, task);
-        parts.office = Some(clerk);
+        office.begin(now, now.local + patience, task);
+        parts.office = Some(office);
     }
 
     /// The name that a fault means.
@@ -148,7 +151,8 @@ impl World<'_> {
 
     /// A leader lets go, for an heir or for nobody.
     pub(super) fn let_go(&mut self, fault: Fault) {
-        let Some(number) = self.leader() else { return };
+        let election = self.election_of(&fault);
+        let Some(number) = self.leader(election) else { return };
         self.tally.fire(fault.kind);
         let heir = match fault.level % 3 {
             _ if fault.kind == Kind::Resign => None,
@@ -160,15 +164,15 @@ impl World<'_> {
         let node = &mut self.nodes[usize::from(number)];
         let now = node.clocks(self.now);
         let Some(mut parts) = node.parts.take() else { return };
-        parts.candidacy.handle(now.local, Input::Heir(heir));
-        self.stop_work(number, &mut parts, stop);
+        parts.elections[usize::from(election)].candidacy.handle(now.local, Input::Heir(heir));
+        self.stop_work(number, &mut parts, election, stop);
         self.nodes[usize::from(number)].parts = Some(parts);
         self.wake_now(number);
     }
 }
 
-fn by_operator(order: Order) -> Task {
-    Task::Order(order, Papers { actor: "operator".to_owned(), ..Papers::default() })
+fn by_operator(election: u8, order: Order) -> Task {
+    Task::Order(election, order, Papers { actor: "operator".to_owned(), ..Papers::default() })
 }
 
 fn is_cordoned(controls: &Controls, name: &CandidateName) -> bool {

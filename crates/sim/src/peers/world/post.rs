@@ -135,7 +135,7 @@ impl World<'_> {
     /// Says something to another node, if there is a link as far as the sender knows.
     pub(super) fn say(&mut self, from: u8, session: u64, to: u8, message: Message) {
         self.tally.messages += 1;
-        if let Message::Caucus(message) = &message {
+        if let Message::Caucus { message, .. } = &message {
             let [from, to] = [from, to].map(|it| &self.nodes[usize::from(it)].id.name);
             self.scribe.trace(self.now, || format!("{from} to {to}: {message:?}"));
         }

@@ -12,8 +12,8 @@ use incumbent_protocol::protocol::Protocol;
 use incumbent_protocol::{caucus, detector};
 
 use super::{World, about};
-use crate::peers::clerk::{Clerk, Clocks};
 use crate::peers::node::Parts;
+use crate::peers::store::{Clocks, Store};
 use crate::peers::words::Message;
 
 impl World<'_> {
@@ -32,20 +32,26 @@ impl World<'_> {
         while let Some(detector::Effect::Send { to, message }) = parts.detector.poll_effect() {
             self.send(number, parts, to, Message::Beat(message));
         }
-        while let Some((to, message)) = parts.group.as_mut().and_then(Group::poll_message) {
-            self.send(number, parts, to, Message::Caucus(message));
+        while let Some((election, to, message)) = poll_groups(parts) {
+            self.send(number, parts, to, Message::Caucus { election, message });
         }
-        while let Some((to, message)) = poll_clerks(parts) {
+        while let Some((to, message)) = poll_sends(parts) {
             self.send(number, parts, to, message);
             moved = true;
         }
         while let Some(rung) = poll_rings(parts) {
-            let all: Vec<NodeId> = parts.neighbours.keys().copied().collect();
-            for to in all {
-                self.send(number, parts, to, rung.clone());
-            }
+            self.ring(number, parts, Some(rung));
         }
         moved
+    }
+
+    /// Says to everybody that they should look, if they should.
+    pub(super) fn ring(&mut self, number: u8, parts: &mut Parts, rung: Option<Message>) {
+        let Some(rung) = rung else { return };
+        let all: Vec<NodeId> = parts.neighbours.keys().copied().collect();
+        for to in all {
+            self.send(number, parts, to, rung.clone());
+        }
     }
 
     /// Sends something to a node, or to this one.
@@ -68,12 +74,16 @@ pub(super) fn nominate(parts: &mut Parts, now: Clocks) -> bool {
         parts.detector.handle(now.local, detector::Input::Wake);
         moved = true;
     }
-    moved |= parts.group.as_mut().is_some_and(|group| group.wake(now.local));
+    for (_, group) in parts.groups() {
+        moved |= group.wake(now.local);
+    }
     if parts.lookout.take(now.local) {
-        parts.candidacy.handle(now.local, Input::Bell);
+        for it in &mut parts.elections {
+            it.candidacy.handle(now.local, Input::Bell);
+        }
         moved = true;
     }
-    let watched: BTreeSet<NodeId> = parts.group.iter().flat_map(Group::watches).collect();
+    let watched: BTreeSet<NodeId> = parts.groups().flat_map(|(_, group)| group.watches()).collect();
     if parts.watched != watched {
         parts.watched.clone_from(&watched);
         parts.detector.handle(now.local, detector::Input::Watch(watched));
@@ -81,17 +91,18 @@ pub(super) fn nominate(parts: &mut Parts, now: Clocks) -> bool {
     }
     while let Some(notice) = parts.detector.poll_notice() {
         moved = true;
-        if let Some(group) = &mut parts.group {
+        for (_, group) in parts.groups() {
             group.handle(now.local, about(notice));
         }
     }
-    let mine = parts.group.as_mut().and_then(Group::poll_nomination);
-    if let Some(mine) = mine {
-        parts.candidacy.handle(now.local, Input::Nominated(mine));
-        if mine {
-            parts.candidacy.handle(now.local, Input::Bell);
+    for it in &mut parts.elections {
+        if let Some(mine) = it.group.as_mut().and_then(Group::poll_nomination) {
+            it.candidacy.handle(now.local, Input::Nominated(mine));
+            if mine {
+                it.candidacy.handle(now.local, Input::Bell);
+            }
+            moved = true;
         }
-        moved = true;
     }
     moved
 }
@@ -103,29 +114,30 @@ pub(super) fn hear(parts: &mut Parts, now: Clocks, from: NodeId, message: Messag
             if let Some(office) = &mut parts.office {
                 office.hear(now, from, message.clone());
             }
-            parts.clerk.hear(now, from, message);
+            parts.store.hear(now, from, message);
         }
         Message::Rung { ended } => {
             let me = parts.booth.me();
             let higher = parts.neighbours.keys().filter(|node| **node > me && **node != from);
-            parts.lookout.rung(now.local, ended.is_some(), higher.count());
-            if let (Some(group), Some(term)) = (&mut parts.group, ended) {
-                group.ended(now.local, term);
+            parts.lookout.rung(now.local, !ended.is_empty(), higher.count());
+            for (election, group) in parts.groups() {
+                let ended = ended.iter().filter(|(it, _)| *it == election);
+                ended.for_each(|(_, term)| group.ended(now.local, *term));
             }
         }
         Message::Beat(message) => {
             parts.detector.handle(now.local, detector::Input::Message { from, message });
         }
-        Message::Caucus(message) => {
-            if let Some(group) = &mut parts.group {
+        Message::Caucus { election, message } => {
+            if let Some((_, group)) = parts.groups().find(|(it, _)| *it == election) {
                 group.handle(now.local, caucus::Input::Message { from, message });
             }
         }
-        Message::Contends { contends, serial } => {
+        Message::Contends { elections, serial } => {
             if let Some(known) = parts.neighbours.get_mut(&from)
                 && known.serial < serial
             {
-                (known.contends, known.serial) = (contends, serial);
+                (known.contends, known.serial) = (elections, serial);
             }
             let me = parts.booth.me();
             recount(parts, me, now);
@@ -136,28 +148,36 @@ pub(super) fn hear(parts: &mut Parts, now: Clocks, from: NodeId, message: Messag
 pub(super) fn down(parts: &mut Parts, now: Clocks, node: NodeId) {
     parts.neighbours.remove(&node);
     parts.detector.handle(now.local, detector::Input::Unreachable(node));
-    if let Some(group) = &mut parts.group {
+    for (_, group) in parts.groups() {
         group.handle(now.local, caucus::Input::Unreachable(node));
     }
     let me = parts.booth.me();
     recount(parts, me, now);
 }
 
-/// Tells the group who takes part in it.
+/// Tells each group who takes part in it.
 pub(super) fn recount(parts: &mut Parts, me: NodeId, now: Clocks) {
-    let there = parts.neighbours.iter().filter(|(_, it)| it.contends).map(|(node, _)| *node);
-    let nodes: BTreeSet<NodeId> = there.chain([me]).collect();
-    if let Some(group) = &mut parts.group {
+    for (election, it) in (0..).zip(&mut parts.elections) {
+        let Some(group) = &mut it.group else { continue };
+        let there = parts.neighbours.iter().filter(|(_, it)| it.contends.contains(&election));
+        let nodes: BTreeSet<NodeId> = there.map(|(node, _)| *node).chain([me]).collect();
         group.nodes(now.local, nodes.into_iter().collect());
     }
 }
 
-fn poll_clerks(parts: &mut Parts) -> Option<(NodeId, Message)> {
-    let own = parts.clerk.poll_send();
-    own.or_else(|| parts.office.as_mut().and_then(Clerk::poll_send))
+fn poll_groups(parts: &mut Parts) -> Option<(u8, NodeId, caucus::Message)> {
+    parts.groups().find_map(|(election, group)| {
+        let (to, message) = group.poll_message()?;
+        Some((election, to, message))
+    })
+}
+
+fn poll_sends(parts: &mut Parts) -> Option<(NodeId, Message)> {
+    let own = parts.store.poll_send();
+    own.or_else(|| parts.office.as_mut().and_then(Store::poll_send))
 }
 
 fn poll_rings(parts: &mut Parts) -> Option<Message> {
-    let own = parts.clerk.take_ring();
-    own.or_else(|| parts.office.as_mut().and_then(Clerk::take_ring))
+    let own = parts.store.take_ring();
+    own.or_else(|| parts.office.as_mut().and_then(Store::take_ring))
 }

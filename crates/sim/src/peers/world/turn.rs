@@ -4,6 +4,8 @@
 //! Promises: what the task of a node ([`serve`](super::serve)) and the driver of its candidate
 //! ([`drive`](super::drive)) do side by side is done here in one thread, until nothing is due.
 
+use std::collections::BTreeSet;
+
 use incumbent_protocol::candidacy::Input;
 use incumbent_protocol::identity::Incarnation;
 use incumbent_protocol::protocol::Protocol;
@@ -11,8 +13,8 @@ use incumbent_protocol::protocol::Protocol;
 use super::serve::{down, hear, nominate};
 use super::{Event, World};
 use crate::clock::At;
-use crate::peers::clerk::Clocks;
 use crate::peers::node::{Neighbour, Parts};
+use crate::peers::store::Clocks;
 use crate::peers::words::Message;
 
 impl World<'_> {
@@ -56,7 +58,7 @@ impl World<'_> {
             | Event::Down { node, life, .. }
             | Event::Work { node, life, .. }
             | Event::Stopped { node, life, .. }
-            | Event::Campaign { node, life } => Some((node, life)),
+            | Event::Campaign { node, life, .. } => Some((node, life)),
             _ => None,
         }
     }
@@ -66,7 +68,9 @@ impl World<'_> {
         let Some(mut parts) = node.parts.take() else { return };
         let now = node.clocks(self.now);
         if node.clock_jumped() {
-            parts.candidacy.handle(now.local, Input::ClockJumped);
+            for it in &mut parts.elections {
+                it.candidacy.handle(now.local, Input::ClockJumped);
+            }
         }
         if matches!(event, Event::Wake { .. }) {
             node.wakes_at = At::MAX;
@@ -109,9 +113,16 @@ impl World<'_> {
                     down(parts, now, peer);
                 }
             }
-            Event::Work { serial, .. } => self.work(number, parts, now, serial),
-            Event::Stopped { serial, .. } => self.stopped(number, parts, now, serial),
-            Event::Campaign { .. } => parts.wants = parts.held.is_none(),
+            Event::Work { election, serial, .. } => {
+                self.work(number, parts, now, election, serial);
+            }
+            Event::Stopped { election, serial, .. } => {
+                self.stopped(number, parts, now, election, serial);
+            }
+            Event::Campaign { election, .. } => {
+                let it = &mut parts.elections[usize::from(election)];
+                it.wants = it.held.is_none();
+            }
             _ => {}
         }
     }
@@ -130,10 +141,11 @@ impl World<'_> {
             down(parts, now, node);
         }
         parts.homes.insert(incarnation, node);
-        let neighbour = Neighbour { incarnation, session, contends: false, serial: 0 };
+        let contends = BTreeSet::new();
+        let neighbour = Neighbour { incarnation, session, contends, serial: 0 };
         parts.neighbours.insert(node, neighbour);
         parts.serial += 1;
-        let contends = Message::Contends { contends: parts.group.is_some(), serial: parts.serial };
+        let contends = Message::Contends { elections: parts.contends(), serial: parts.serial };
         self.say(number, session, peer, contends);
     }
 
@@ -145,11 +157,21 @@ impl World<'_> {
             moved |= nominate(parts, now);
             moved |= self.drive(number, parts, now);
             if !moved {
-                return;
+                return self.look_for_the_stranded(number, parts);
             }
         }
         let story = format!("{} never comes to rest", self.nodes[usize::from(number)].id);
         self.accuse("comes_to_rest", story);
+    }
+
+    /// Whatever was answered by all voters is decided.
+    fn look_for_the_stranded(&mut self, number: u8, parts: &Parts) {
+        let stores = [Some(&parts.store), parts.office.as_ref()];
+        if stores.into_iter().flatten().any(|store| store.client().is_stranded()) {
+            let id = &self.nodes[usize::from(number)].id;
+            let story = format!("all voters have answered {id}, and it waits for more");
+            self.accuse("all_answers_suffice", story);
+        }
     }
 
     /// Sets the timer of a node for when it wants its next turn.
