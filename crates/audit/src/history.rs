@@ -185,10 +185,14 @@ impl History {
         Some(format!("{}:{}", self.files[place.file], place.line))
     }
 
-    /// Whether nothing happens in it: nobody did more than to open and close it.
-    pub fn is_empty(&self) -> bool {
-        let idle = |line: &Line| matches!(line.event, Event::Opened { .. } | Event::Closed);
-        self.lines.iter().all(idle)
+    /// The files in which nothing happens: no candidate did more than to open and close them.
+    pub fn idle(&self) -> Vec<&str> {
+        let mut idle = vec![true; self.files.len()];
+        for (place, line) in self.places.iter().zip(&self.lines) {
+            idle[place.file] &= matches!(line.event, Event::Opened { .. } | Event::Closed);
+        }
+        let idle = self.files.iter().zip(idle).filter(|(_, idle)| *idle);
+        idle.map(|(file, _)| file.as_str()).collect()
     }
 
     /// The history as text, one JSON object a line.
@@ -271,6 +275,12 @@ impl<'a> Reader<'a> {
 
     fn keep(&mut self, number: usize, line: Line) -> Result<(), HistoryError> {
         if matches!(line.event, Event::Opened { .. }) {
+            // One that opens anew in the same file goes on from where it was.
+            let last = self.opened.get(&line.candidate).map(|since| since.last);
+            if let Some(before) = last.filter(|last| line.at < *last) {
+                let (file, Line { at, candidate, .. }) = (self.name.to_owned(), line);
+                return Err(HistoryError::Backwards { file, line: number, candidate, at, before });
+            }
             let since = Since { opened: line.at, last: line.at };
             self.opened.insert(line.candidate.clone(), since);
             self.lines.push((number, line));

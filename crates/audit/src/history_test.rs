@@ -112,6 +112,32 @@ fn stamps_that_go_back_are_refused_with_file_and_line() {
 }
 
 #[test]
+fn a_candidate_that_opens_anew_does_not_go_back_either() {
+    let late = GAINED.replace("\"at\":2", "\"at\":8");
+    let again = OPENED.replace("\"at\":1", "\"at\":7");
+    let problem = problem(&text(&[OPENED, &late, &again]));
+    assert!(problem.starts_with("a.history:3: ") && problem.contains("before"), "{problem}");
+    let later = OPENED.replace("\"at\":1", "\"at\":8");
+    assert!(History::parse("a.history", &text(&[OPENED, &late, &later])).is_ok());
+}
+
+#[test]
+fn files_in_which_nothing_happens_are_known_one_by_one() {
+    let files = [text(&[OPENED, CLOSED]), text(&[OPENED, GAINED]), String::new()].map(|text| {
+        let mut file = tempfile::NamedTempFile::new().expect("a file");
+        file.write_all(text.as_bytes()).expect("written");
+        file
+    });
+    let paths = files.each_ref().map(tempfile::NamedTempFile::path);
+    let history = History::read(&paths).expect("ours");
+    let idle = [paths[0], paths[2]].map(|path| path.display().to_string());
+    assert_eq!(history.idle(), idle);
+    let problem = crate::audit(&paths).expect_err("two of them are idle").to_string();
+    assert!(problem.starts_with(&idle.join(", ")), "{problem}");
+    assert!(crate::audit(&[paths[1]]).is_ok());
+}
+
+#[test]
 fn a_candidate_on_two_clocks_is_refused_with_both_places() {
     let again = OPENED.replace("boot", "other").replace("\"at\":1", "\"at\":4");
     let problem = problem(&text(&[OPENED, GAINED, &again]));

@@ -64,13 +64,13 @@ pub fn judge(history: &History) -> Report {
     report
 }
 
-/// Reads history files, merges them and judges what they tell together. Files in which nothing
-/// happens are an error: whoever audits them is likely to have named the wrong ones.
+/// Reads history files, merges them and judges what they tell together. A file in which nothing
+/// happens is an error: it is likely to be the wrong one.
 pub fn audit(paths: &[impl AsRef<Path>]) -> Result<Report, HistoryError> {
     let history = History::read(paths)?;
-    if history.is_empty() {
-        let files = paths.iter().map(|path| path.as_ref().display().to_string());
-        return Err(HistoryError::Empty { files: files.collect::<Vec<_>>().join(", ") });
+    let idle = history.idle();
+    if !idle.is_empty() || history.files.is_empty() {
+        return Err(HistoryError::Empty { files: idle.join(", ") });
     }
     Ok(judge(&history))
 }

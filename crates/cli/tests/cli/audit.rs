@@ -151,6 +151,9 @@ fn files_in_which_nothing_happens_are_wrong_usage() {
         assert_eq!((ended.code, ended.out.as_str()), (2, ""), "{ended:?}");
         assert!(ended.err.contains("empty, headers: nothing to judge"), "{ended:?}");
     }
+    desk.write("good", &(self::opened(0, "bob", "c") + &gained(1_000, "bob", 5, 9_000)));
+    let ended = desk.call(&["audit", "good", "empty"]);
+    assert!(ended.code == 2 && ended.err.contains(": empty: nothing to judge"), "{ended:?}");
 }
 
 #[test]
