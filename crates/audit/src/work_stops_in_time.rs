@@ -8,7 +8,8 @@
 //! lasted at least until the last line of its candidate; if that was in time, its process may have
 //! been killed, and it is counted as open. Where pauses are not marked, a candidate that said nothing
 //! of its lease's end until after it was frozen, and so was its guard if the work ended `GRACE` before
-//! or after that word: this is the documented exception, and is noted instead. The first `work_ended`
+//! or after that word: this is the documented exception, and is noted instead. That excuses the late end
+//! alone, and never work beside that of a successor. The first `work_ended`
 //! of a term counts; a later one that is late is noted, because a supervisor that was stopped writes it
 //! when it goes on.
 
@@ -69,6 +70,8 @@ struct Post {
     overlapped: Vec<(Who, Term, Spot)>,
     /// What is told of its late end, unless it turns out that the whole process was frozen.
     late: Vec<Told>,
+    /// What is told of work of others beside it, whatever it turns out to be.
+    beside: Vec<Told>,
 }
 
 impl Post {
@@ -131,6 +134,12 @@ impl Post {
             } else {
                 finding.accuse(at, story, &lines);
             }
+        }
+        for Told { at, mut story, lines } in core::mem::take(&mut self.beside) {
+            if frozen {
+                story.push_str("; its supervisor and its guard seem to have been stopped together");
+            }
+            finding.accuse(at, story, &lines);
         }
     }
 
@@ -222,8 +231,7 @@ impl WorkStopsInTime {
         post.ended = Some(fact.spot());
         let late = !self.marked && post.was_silent();
         let end = (fact.spot(), "ended at");
-        let told = settle(fact.cast, fact.who, post, grace, end);
-        post.late.extend(told);
+        settle(fact.cast, fact.who, post, grace, end);
         if !late || post.lost.is_some() {
             post.conclude(&mut self.finding);
         }
@@ -243,6 +251,7 @@ impl WorkStopsInTime {
             excuse: None,
             overlapped: Vec::new(),
             late: Vec::new(),
+            beside: Vec::new(),
         });
         if let Some(before) = &mut before {
             before.conclude(&mut self.finding);
@@ -272,8 +281,7 @@ impl WorkStopsInTime {
             };
             post.open = 0;
             let end = (fact.spot(), "lasted until it was killed at");
-            let told = settle(fact.cast, fact.who, post, grace, end);
-            post.late.extend(told);
+            settle(fact.cast, fact.who, post, grace, end);
             post.conclude(&mut self.finding);
         }
     }
@@ -290,25 +298,18 @@ impl WorkStopsInTime {
     }
 }
 
-/// Work is known to have lasted until an instant: what is to be told of that, if it was too long.
-fn settle(
-    cast: &Cast,
-    who: Who,
-    post: &mut Post,
-    grace: Duration,
-    (end, how): (Spot, &str),
-) -> Vec<Told> {
-    let mut told = Vec::new();
+/// Work is known to have lasted until an instant: notes what is to be told of that, if it was too long.
+fn settle(cast: &Cast, who: Who, post: &mut Post, grace: Duration, (end, how): (Spot, &str)) {
     let (who, term) = (cast.candidate(who), post.term);
     if let Some((due, why, mut lines)) = post.due(grace)
         && end.at > due
     {
         let story = format!("the work of {who} under term {term} {how} {end}, but its lease {why}");
         lines.push(end.line);
-        told.push(Told { at: end.at, story, lines });
+        post.late.push(Told { at: end.at, story, lines });
     }
     if post.open > 0 {
-        return told;
+        return;
     }
     for (other, its_term, began) in core::mem::take(&mut post.overlapped) {
         if post.overlap_due(began.at, grace).is_some_and(|due| end.at > due) {
@@ -317,10 +318,9 @@ fn settle(
                 "the work of {who} under term {term} {how} {end}, but that of {other} under term {its_term} began at \
                  {began}"
             );
-            told.push(Told { at: end.at, story, lines: vec![began.line, end.line] });
+            post.beside.push(Told { at: end.at, story, lines: vec![began.line, end.line] });
         }
     }
-    told
 }
 
 impl Checker for WorkStopsInTime {
@@ -374,7 +374,8 @@ impl Checker for WorkStopsInTime {
             let heard = if self.marked { self.latest[post.clock.0] } else { self.heard[who] };
             if let Some(end) = heard {
                 let end = (end, "had not ended at");
-                for Told { at, story, lines } in settle(cast, Who(who), post, grace, end) {
+                settle(cast, Who(who), post, grace, end);
+                for Told { at, story, lines } in post.late.drain(..).chain(post.beside.drain(..)) {
                     self.finding.accuse(at, story, &lines);
                 }
             }
