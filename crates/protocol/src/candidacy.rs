@@ -233,9 +233,15 @@ impl Candidacy {
         };
         if !lease.is_valid(now) {
             self.lose(now, term, Reason::Expired);
-        } else if now >= lease.valid_until().back(self.timing.grace()) {
+        } else if now >= self.ends(lease) {
             self.lose(now, term, Reason::Ending);
         }
+    }
+
+    /// From when on the rest of a lease is kept for stopping the work.
+    fn ends(&self, lease: Lease) -> Time {
+        let kept = if planted::is(Bug::NoGrace) { Duration::ZERO } else { self.timing.grace() };
+        lease.valid_until().back(kept)
     }
 }
 
@@ -288,7 +294,7 @@ impl Protocol for Candidacy {
 
     fn wake_at(&self) -> Option<Time> {
         let lease = match &self.stage {
-            Stage::Leading { lease, .. } => Some(lease.valid_until().back(self.timing.grace())),
+            Stage::Leading { lease, .. } => Some(self.ends(*lease)),
             Stage::Following | Stage::Draining { .. } => None,
         };
         let due = if self.under_way.is_some() { None } else { self.due_at() };

@@ -42,7 +42,8 @@ pub enum Bug {
     ShrunkAtOnce,
     /// That a store took the place of another does not speak against what it shows.
     ReplacementIgnored,
-    /// A renewal hides from observers that the store took the place of another.
+    /// Observers compare terms and beats alone, which a store that went back counts again: neither when
+    /// a beat was made nor, after a renewal, that the store took the place of another.
     ReplacementForgotten,
     /// When a store went back, only the lease that its row names is waited for.
     LongestForgotten,
@@ -66,6 +67,30 @@ pub enum Bug {
     HoldDownIgnored,
     /// A hand-over that takes too long is left to itself.
     HandoverNotForced,
+    /// A renewal that follows one of unknown outcome counts from its answer.
+    RenewedFromAnswer,
+    /// Nothing is cut from the first lease of a term.
+    FirstUncut,
+    /// A resignation of an old term ends a newer one of the same candidate.
+    NewerResigned,
+    /// A candidate bids while work of its last term may still run.
+    BidWhileDraining,
+    /// A released row is claimed at once, though the store went back.
+    ReleasedAtOnce,
+    /// A missing row is claimed at once, though a term was seen in the election.
+    MissingAsFirst,
+    /// A shorter round is in force once a lease of that round has passed.
+    ShorterOutwaited,
+    /// A shorter round is in force one round after it was announced.
+    RoundOutwaited,
+    /// A contender does not mind that VARS went back to an earlier pace.
+    EarlierPaceClaimed,
+    /// A term that was won too late to be of use is not given back.
+    LateClaimKept,
+    /// A leader is told of the loss when its lease ends, and not before.
+    NoGrace,
+    /// A suspicion counts against later beats of the same term.
+    TermCovered,
     /// Nodes are compared as text, so that 9 is more than 10.
     IdsAsText,
     /// Half of the voters count as a majority.
@@ -155,7 +180,23 @@ impl Bug {
         Bug::OlderTermOrdered,
         Bug::HoldDownIgnored,
         Bug::HandoverNotForced,
+        Bug::RenewedFromAnswer,
+        Bug::FirstUncut,
+        Bug::NewerResigned,
+        Bug::BidWhileDraining,
+        Bug::ReleasedAtOnce,
+        Bug::MissingAsFirst,
+        Bug::ShorterOutwaited,
+        Bug::RoundOutwaited,
+        Bug::EarlierPaceClaimed,
+        Bug::LateClaimKept,
+        Bug::NoGrace,
+        Bug::TermCovered,
     ];
+
+    /// Those of them that hardly ever show in drawn worlds, and are found in worlds of their own.
+    pub const OF_OWN_WORLDS: &'static [Bug] =
+        &[Bug::RenewedFromAnswer, Bug::MissingAsFirst, Bug::EarlierPaceClaimed];
 
     /// Those that only peers can make: in ring, bully and ratification.
     pub const OF_PEERS: &'static [Bug] = &[
@@ -218,6 +259,18 @@ impl Bug {
             Bug::OlderTermOrdered => "older_term_ordered",
             Bug::HoldDownIgnored => "hold_down_ignored",
             Bug::HandoverNotForced => "handover_not_forced",
+            Bug::RenewedFromAnswer => "renewed_from_answer",
+            Bug::FirstUncut => "first_uncut",
+            Bug::NewerResigned => "newer_resigned",
+            Bug::BidWhileDraining => "bid_while_draining",
+            Bug::ReleasedAtOnce => "released_at_once",
+            Bug::MissingAsFirst => "missing_as_first",
+            Bug::ShorterOutwaited => "shorter_outwaited",
+            Bug::RoundOutwaited => "round_outwaited",
+            Bug::EarlierPaceClaimed => "earlier_pace_claimed",
+            Bug::LateClaimKept => "late_claim_kept",
+            Bug::NoGrace => "no_grace",
+            Bug::TermCovered => "term_covered",
             Bug::IdsAsText => "ids_as_text",
             Bug::HalfIsEnough => "half_is_enough",
             Bug::PromiseNotKept => "promise_not_kept",

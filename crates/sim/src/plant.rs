@@ -55,18 +55,29 @@ impl Plant {
     }
 
     /// Whether it makes a difference in the worlds of a protocol.
-    pub const fn fits(self, protocol: Protocol) -> bool {
+    pub fn fits(self, protocol: Protocol) -> bool {
+        if matches!(self, Plant::Protocol(bug) if Bug::OF_OWN_WORLDS.contains(&bug)) {
+            return false;
+        }
         match protocol {
             // Only a roster can have these.
             Protocol::Lease => !matches!(
                 self,
-                Plant::StaleRoster | Plant::Protocol(Bug::EvictedKeepsId | Bug::ShrunkAtOnce)
+                Plant::StaleRoster
+                    | Plant::Protocol(
+                        Bug::EvictedKeepsId
+                            | Bug::ShrunkAtOnce
+                            | Bug::ShorterOutwaited
+                            | Bug::RoundOutwaited
+                    )
             ),
             // A roster's claims are no bids of their own, and are compared as a whole; and they wait
-            // for a lease at the cap, whatever the row names.
-            Protocol::Rounds => {
-                !matches!(self, Plant::UnguardedClaim | Plant::Protocol(Bug::LongestForgotten))
-            }
+            // for a lease at the cap, whatever the row says.
+            Protocol::Rounds => !matches!(
+                self,
+                Plant::UnguardedClaim
+                    | Plant::Protocol(Bug::LongestForgotten | Bug::ReleasedAtOnce)
+            ),
         }
     }
 

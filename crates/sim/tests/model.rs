@@ -26,6 +26,8 @@ const NONE: Budget = Budget {
     losses: 0,
     evictions: 0,
     resets: 0,
+    removals: 0,
+    rewinds: 0,
 };
 
 fn world(candidates: usize, horizon: u64, budget: Budget) -> Setup {

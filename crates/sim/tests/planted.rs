@@ -1,34 +1,98 @@
-//! Mistakes on purpose: each is caught by a judge within a thousand worlds, in the worlds of every
+//! Mistakes on purpose: each is caught by a judge within five hundred worlds, in the worlds of every
 //! protocol that can have it.
 
+use std::collections::BTreeSet;
+
 use incumbent_protocol::planted::Bug;
-use incumbent_sim::clock::SECOND;
+use incumbent_sim::clock::{SECOND, Span};
+use incumbent_sim::fault::{Fault, Kind};
 use incumbent_sim::plant::Plant;
-use incumbent_sim::run::{Plan, run};
-use incumbent_sim::story::Protocol;
+use incumbent_sim::scribe::Keep;
+use incumbent_sim::story::{Protocol, Setting, Story};
+use incumbent_sim::world;
+
+/// Most worlds that a mistake may take until it is caught.
+const MOST: u64 = 500;
 
 /// Makes a mistake in one world after the other, until one of the promises is broken that it must
 /// break.
 fn assert_caught(protocol: Protocol, plant: Plant, promises: &[&str]) {
+    let story = match (protocol, plant) {
+        (Protocol::Rounds, Plant::Protocol(Bug::BidWhileDraining)) => cut_off_until_the_end,
+        _ => Story::of,
+    };
+    assert_caught_in(protocol, plant, promises, story);
+}
+
+fn assert_caught_in(
+    protocol: Protocol,
+    plant: Plant,
+    promises: &[&str],
+    story: fn(Protocol, u64, Span) -> Story,
+) {
     assert!(plant.is_available(), "tests are built with the feature `planted`");
-    for seed in 0..1_000 {
-        let seeds = seed..seed + 1;
-        let length = 1_800 * SECOND;
-        let plan = Plan { protocol, seeds, length, jobs: 1, plant, fenced: true, stop_early: true };
-        let total = run(&plan, |_| {}).expect("stories of seeds can be told");
-        let mut told = total.failures.iter().flat_map(|failure| &failure.violations);
-        if let Some(violation) = told.find(|violation| promises.contains(&violation.property)) {
+    let mut others = BTreeSet::new();
+    for seed in 0..MOST {
+        let story = story(protocol, seed, 1_800 * SECOND);
+        let run = world::run(&story, plant, Keep::default()).expect("the story can be told");
+        let broken: BTreeSet<&str> = run.report.violations.iter().map(|it| it.property).collect();
+        if let Some(promise) = broken.iter().find(|promise| promises.contains(promise)) {
             #[expect(clippy::print_stdout, reason = "which seed it was is for people to read")]
             {
-                println!(
-                    "{plant}, in worlds of {protocol}: seed {seed} breaks {}",
-                    violation.property
-                );
+                println!("{plant}, in worlds of {protocol}: seed {seed} breaks {promise}");
             }
+            let right = world::run(&story, Plant::Nothing, Keep::default());
+            let right = right.expect("the story can be told").report.violations;
+            assert_eq!(right, [], "the mistake is not needed for that");
             return;
         }
+        others.extend(broken);
     }
-    panic!("{plant} broke none of {promises:?} in 1,000 worlds of {protocol}");
+    panic!("{plant} broke none of {promises:?} in {MOST} worlds of {protocol}, but {others:?}");
+}
+
+/// Again and again all are cut off, for about as long as a leader keeps its work.
+fn cut_off_until_the_end(protocol: Protocol, seed: u64, length: Span) -> Story {
+    let mut story = Story::of(protocol, seed, length);
+    let Setting { lease, margin, grace, beat, candidates, .. } = story.setting;
+    let (end, pause) = (story.setting.heals_at(), lease * 10 + beat / 7);
+    let span = lease - margin - grace / 2 - beat / 2;
+    story.faults.clear();
+    let mut at = lease * 10;
+    while at + pause < end {
+        let cut = |target| Fault { at, kind: Kind::Cut, target, span, level: 0 };
+        story.faults.extend((0..candidates).map(cut));
+        at += pause;
+    }
+    story
+}
+
+/// Again and again the answer to a renewal is lost, the next one comes late, and whoever waited for it is
+/// cut off then.
+fn unheard_then_late(protocol: Protocol, seed: u64, length: Span) -> Story {
+    let mut story = Story::of(protocol, seed, length);
+    let Setting { lease, beat, timeout, candidates, .. } = story.setting;
+    let (end, pause) = (story.setting.heals_at(), lease * 8 + beat / 7);
+    let level = i64::try_from(timeout * 3 / 4).expect("a span of a few seconds");
+    story.faults.clear();
+    let (mut at, mut target) = (lease * 10, 0);
+    while at + pause < end {
+        let lost = Fault { at, kind: Kind::AnswerLost, target, span: 0, level: 0 };
+        let (later, span) = (at + beat * 3 / 4, lease * 3);
+        let late = Fault { at: later, kind: Kind::AnswerLate, target, span, level };
+        story.faults.extend([lost, late]);
+        at += pause;
+        target = (target + 1) % candidates;
+    }
+    story
+}
+
+#[test]
+fn a_renewal_that_counts_from_its_answer_once_another_went_unheard_is_caught() {
+    let plant = Plant::Protocol(Bug::RenewedFromAnswer);
+    for protocol in [Protocol::Lease, Protocol::Rounds] {
+        assert_caught_in(protocol, plant, &["at_most_one_lease"], unheard_then_late);
+    }
 }
 
 macro_rules! caught {
@@ -123,6 +187,20 @@ mod lease {
             Plant::Protocol(Bug::HoldDownIgnored) => "handover_in_order";
         a_hand_over_that_is_never_forced_is_caught:
             Plant::Protocol(Bug::HandoverNotForced) => "handover_in_order";
+        a_first_lease_without_a_margin_is_caught:
+            Plant::Protocol(Bug::FirstUncut) => "at_most_one_lease";
+        an_old_resignation_that_ends_a_newer_term_is_caught:
+            Plant::Protocol(Bug::NewerResigned) => "at_most_one_lease";
+        a_bid_while_work_still_runs_is_caught:
+            Plant::Protocol(Bug::BidWhileDraining) => "work_stops_in_time";
+        a_released_row_of_a_store_that_went_back_is_caught:
+            Plant::Protocol(Bug::ReleasedAtOnce) => "at_most_one_lease";
+        a_late_claim_that_is_not_given_back_is_caught:
+            Plant::Protocol(Bug::LateClaimKept) => "given_back";
+        a_loss_that_is_told_when_the_lease_ends_is_caught:
+            Plant::Protocol(Bug::NoGrace) => "work_stops_in_time";
+        a_suspicion_that_counts_against_later_beats_is_caught:
+            Plant::Protocol(Bug::TermCovered) => "at_most_one_lease";
     }
 }
 
@@ -194,10 +272,26 @@ mod rounds {
             Plant::Protocol(Bug::HoldDownIgnored) => "handover_in_order";
         a_hand_over_that_is_never_forced_is_caught:
             Plant::Protocol(Bug::HandoverNotForced) => "handover_in_order";
+        a_first_lease_without_a_margin_is_caught:
+            Plant::Protocol(Bug::FirstUncut) => "at_most_one_lease";
+        an_old_resignation_that_ends_a_newer_term_is_caught:
+            Plant::Protocol(Bug::NewerResigned) => "at_most_one_lease";
+        a_bid_while_work_still_runs_is_caught:
+            Plant::Protocol(Bug::BidWhileDraining) => "work_stops_in_time";
+        a_late_claim_that_is_not_given_back_is_caught:
+            Plant::Protocol(Bug::LateClaimKept) => "given_back";
+        a_loss_that_is_told_when_the_lease_ends_is_caught:
+            Plant::Protocol(Bug::NoGrace) => "work_stops_in_time";
+        a_suspicion_that_counts_against_later_beats_is_caught:
+            Plant::Protocol(Bug::TermCovered) => "at_most_one_lease";
         an_evicted_candidate_that_keeps_its_id_is_caught:
             Plant::Protocol(Bug::EvictedKeepsId) => "ids_grow";
         a_round_that_shrinks_at_once_is_caught:
             Plant::Protocol(Bug::ShrunkAtOnce) => "at_most_one_lease";
+        a_shorter_round_outwaited_by_its_own_lease_is_caught:
+            Plant::Protocol(Bug::ShorterOutwaited) => "paced_as_announced";
+        a_shorter_round_outwaited_by_one_round_is_caught:
+            Plant::Protocol(Bug::RoundOutwaited) => "paced_as_announced";
         a_roster_that_was_read_before_the_lock_is_caught:
             Plant::StaleRoster => "at_most_one_lease";
     }

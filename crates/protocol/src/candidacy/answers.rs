@@ -27,6 +27,10 @@ impl Candidacy {
     ) {
         // What was heard may have been stamped before the clock jumped; it was heard by now.
         let heard_at = if asked.doubted { HeardAt::after_answer(now) } else { heard_at };
+        let anew = planted::is(Bug::RenewedFromAnswer)
+            && self.cadence.failures() > 0
+            && matches!(self.stage, Stage::Leading { .. });
+        let asked_at = if anew { AskedAt::before_sending(now) } else { asked_at };
         match outcome {
             Outcome::Committed(Done::Claimed(claim)) if asked.doubted => {
                 // Even the suspicion behind it is in doubt: whoever led may still do so for a lease,
@@ -71,11 +75,16 @@ impl Candidacy {
 
     pub(super) fn claimed(&mut self, now: Time, asked_at: AskedAt, claim: &Claim) {
         let &Claim { term, rules, opening, since, .. } = claim;
+        let uncut = AskedAt::before_sending(asked_at.time() + rules.margin());
+        let asked_at = if planted::is(Bug::FirstUncut) { uncut } else { asked_at };
         let lease = Lease::granted(asked_at, &rules);
         self.owe(now, claim);
-        let ends = lease.valid_until().back(self.timing.grace());
+        let ends = self.ends(lease);
         if self.wish != Wish::Lead || now >= ends {
             // Too late to be of use, or not wanted any more.
+            if planted::is(Bug::LateClaimKept) {
+                self.owed = None;
+            }
             return;
         }
         self.owed = None;

@@ -8,6 +8,7 @@ use core::time::Duration;
 
 use super::{Candidacy, Effect, Stage, Ticket, UnderWay, Wish};
 use crate::lease::request::{Bid, Holding, Request, Resignation, patience};
+use crate::planted::{self, Bug};
 use crate::rounds::register::{MemberId, Window};
 use crate::rounds::round::Act;
 use crate::term::Term;
@@ -41,13 +42,22 @@ impl Candidacy {
         match (&self.owed, &self.stage) {
             (Some(term), _) => Request::Resign(self.resignation(*term)),
             (None, Stage::Leading { term, .. }) => Request::Renew(self.holding(*term)),
-            (None, Stage::Following)
-                if self.wish == Wish::Lead && !self.is_held_off(now) && !self.defers(now) =>
+            (None, _)
+                if self.is_free()
+                    && self.wish == Wish::Lead
+                    && !self.is_held_off(now)
+                    && !self.defers(now) =>
             {
                 Request::Bid(self.bid(now))
             }
             (None, Stage::Following | Stage::Draining { .. }) => Request::Look,
         }
+    }
+
+    /// Whether no work of a term may run any more.
+    pub(super) fn is_free(&self) -> bool {
+        let drains = matches!(self.stage, Stage::Draining { .. });
+        self.stage == Stage::Following || (drains && planted::is(Bug::BidWhileDraining))
     }
 
     /// When the next request is due, if any.

@@ -57,8 +57,8 @@ impl Candidacy {
                 membership.lead(now, place, self.holding(*term))
             }
             (None, Stage::Following, Some(_)) if self.steps_back => Membership::leave(&self.me),
-            (None, Stage::Following, place)
-                if self.wish == Wish::Lead && !self.is_held_off(now) =>
+            (None, _, place)
+                if self.is_free() && self.wish == Wish::Lead && !self.is_held_off(now) =>
             {
                 let Some(place) = place else {
                     return Request::Round(Box::new(membership.join(&self.me, self.bid(now))));

@@ -15,7 +15,7 @@ use thiserror::Error;
 use super::row::{Leader, Record, Snapshot, State};
 use crate::controls::{Bar, Mandate};
 use crate::identity::{CandidateId, CandidateName};
-use crate::observation::{Mark, Suspicion};
+use crate::observation::{Mark, Suspicion, View};
 use crate::planted::{self, Bug};
 use crate::rounds::pace::Pacing;
 use crate::rounds::register::MemberId;
@@ -146,7 +146,8 @@ impl Bid {
 
     fn opening(&self, snapshot: &Snapshot) -> Result<Opening, Refusal> {
         let stood = |patience| {
-            self.suspicion.as_ref().is_some_and(|s| s.covers(&snapshot.view(), patience))
+            let covers = |s: &Suspicion| s.covers(&Self::compared(s, snapshot), patience);
+            self.suspicion.as_ref().is_some_and(covers)
         };
         let found = snapshot.record.as_ref();
         // A candidate that bids at once has seen no lease but its own: the row's counts as well.
@@ -156,7 +157,8 @@ impl Bid {
         let suspected = stood(patience(found, &self.candidate.name, &self.rules, longest));
         let Some(record) = found else {
             // A missing row means a first election, unless there is a sign that a row was lost.
-            return if went_back && !suspected {
+            let known = went_back && !planted::is(Bug::MissingAsFirst);
+            return if known && !suspected {
                 Err(Refusal::WentBack { newest: self.newest, found: None })
             } else {
                 Ok(Opening::First)
@@ -175,6 +177,14 @@ impl Bid {
             return Ok(Opening::Expired);
         }
         self.opening_at_once(snapshot, record)
+    }
+
+    /// What a suspicion must speak of.
+    fn compared(suspicion: &Suspicion, snapshot: &Snapshot) -> View {
+        let (seen, found) = (suspicion.view(), snapshot.view());
+        let term = |view: &View| view.mark.map(|(term, _)| term);
+        let same = planted::is(Bug::TermCovered) && term(seen) == term(&found);
+        if same { *seen } else { found }
     }
 
     /// Openings that need no waiting.
@@ -223,6 +233,10 @@ pub(crate) fn patience(
     if planted::is(Bug::ShorterLease) {
         return shown.min(own);
     }
+    let released = found.is_some_and(|record| record.state == State::Released);
+    if planted::is(Bug::ReleasedAtOnce) && released {
+        return found.map_or(own, |record| record.patience(who));
+    }
     if planted::is(Bug::LongestForgotten) {
         return shown;
     }
@@ -248,6 +262,11 @@ impl Holding {
 
     /// Whether the store may mark this term released.
     pub fn may_resign(&self, snapshot: &Snapshot) -> bool {
+        if planted::is(Bug::NewerResigned) {
+            let found = snapshot.record.as_ref().map_or(self.term, |record| record.term);
+            let newer = Holding { term: found.max(self.term), ..self.clone() };
+            return newer.is_in(snapshot, |state| state != State::Released);
+        }
         self.is_in(snapshot, |state| state != State::Released)
     }
 

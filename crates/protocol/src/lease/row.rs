@@ -121,11 +121,11 @@ impl Snapshot {
 
     /// What observers watch.
     pub fn view(&self) -> View {
-        let forgotten =
-            planted::is(Bug::ReplacementForgotten) && !self.may_lack_writes(Duration::ZERO);
+        let alone = planted::is(Bug::ReplacementForgotten);
+        let forgotten = alone && !self.may_lack_writes(Duration::ZERO);
         View {
             mark: self.mark(),
-            beaten_at: self.record.as_ref().map(|record| record.beaten_at),
+            beaten_at: self.record.as_ref().map(|record| record.beaten_at).filter(|_| !alone),
             replaced: self.replaced.filter(|_| !forgotten),
         }
     }

@@ -80,7 +80,14 @@ impl Pacer {
         }
         if let Some((_, since)) = self.announced_at.filter(|(number, _)| *number == pace.number) {
             let lease: Rules = pacing.rules_at(pace.round);
-            let over = now >= since + lease.lease();
+            let outwaited = if planted::is(Bug::ShorterOutwaited) {
+                pacing.rules_at(pace.shortest()).lease()
+            } else if planted::is(Bug::RoundOutwaited) {
+                pace.round
+            } else {
+                lease.lease()
+            };
+            let over = now >= since + outwaited;
             return pace.settled().filter(|_| over).map(|to| shift(to, false));
         }
         let patience = self.patience(pace);

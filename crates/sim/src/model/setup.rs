@@ -66,6 +66,10 @@ pub struct Budget {
     pub evictions: u8,
     /// Operators who remove VARS under running candidates.
     pub resets: u8,
+    /// Rows that somebody removes, which nothing notes.
+    pub removals: u8,
+    /// Stores that go back to before the round grew, which nothing notes.
+    pub rewinds: u8,
 }
 
 /// Mistakes of a driver or a store that would break the promise.

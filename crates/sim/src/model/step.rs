@@ -47,6 +47,10 @@ pub enum Step {
     Evict(usize),
     /// An operator removes VARS.
     Reset,
+    /// Somebody removes the row, which nothing notes.
+    RemoveRow,
+    /// The store goes back to before the round grew, which nothing notes.
+    Rewind,
 }
 
 impl State {
@@ -102,6 +106,12 @@ impl State {
         }
         if budget.resets > 0 && self.store.registers.vars.is_some() {
             steps.push(Step::Reset);
+        }
+        if budget.removals > 0 && self.store.record.is_some() {
+            steps.push(Step::RemoveRow);
+        }
+        if budget.rewinds > 0 && self.store.record.is_some() {
+            steps.push(Step::Rewind);
         }
         if self.tick < setup.horizon && self.lingering() <= usize::from(budget.delays) {
             steps.push(Step::Tick);
@@ -167,6 +177,16 @@ impl State {
             Step::Reset => {
                 next.budget.resets -= 1;
                 next.store.reset();
+            }
+            Step::RemoveRow => {
+                next.budget.removals -= 1;
+                next.store.remove();
+            }
+            Step::Rewind => {
+                next.budget.rewinds -= 1;
+                if !next.store.rewind() {
+                    return None;
+                }
             }
         }
         for (index, seat) in next.seats.iter_mut().enumerate() {

@@ -12,6 +12,7 @@ use incumbent_protocol::lease::request::{
 };
 use incumbent_protocol::lease::row::{Record, Snapshot, State};
 use incumbent_protocol::outcome::Outcome;
+use incumbent_protocol::rounds::pace::Pace;
 use incumbent_protocol::rounds::register::{MemberId, Vars};
 use incumbent_protocol::rounds::registers::Registers;
 use incumbent_protocol::rounds::round::{Round, Write};
@@ -105,6 +106,26 @@ impl Store {
     pub fn reset(&mut self) {
         self.lives += 1;
         self.registers.vars = None;
+    }
+
+    /// Loses its row alone, and does not know it. Its clock is later than any term before.
+    pub fn remove(&mut self) {
+        self.lives += 1;
+        self.record = None;
+    }
+
+    /// Goes back to before the round grew, and does not know it. `false` if it has not grown.
+    pub fn rewind(&mut self) -> bool {
+        let Some(vars) = self.registers.vars.as_mut() else { return false };
+        let first = Pace::first(&vars.pacing);
+        if vars.pace.number == first.number {
+            return false;
+        }
+        vars.pace = first;
+        if let Some(record) = &mut self.record {
+            record.rules = vars.pacing.rules_at(first.round);
+        }
+        true
     }
 
     /// Loses one row of the roster. `false` if there is none.

@@ -8,6 +8,7 @@
 use super::{Contend, Decided, End, Write};
 use crate::lease::request::{Bid, Refusal};
 use crate::lease::row::Snapshot;
+use crate::planted::{self, Bug};
 use crate::rounds::pace::Pace;
 use crate::rounds::register::{Pulse, Scene, Vars, Window};
 use crate::rules::Rules;
@@ -44,7 +45,7 @@ impl Contend {
         let longest = longest.max(self.bid.longest);
         let stood = self.bid.suspicion.as_ref();
         let stood = stood.is_some_and(|s| s.covers(&election.view(), longest));
-        let earlier = vars.pace.number < self.pace;
+        let earlier = vars.pace.number < self.pace && !planted::is(Bug::EarlierPaceClaimed);
         if (election.went_back(newest, longest) || earlier) && !stood {
             let found = election.record.as_ref().map(|record| record.term);
             return Err(Refusal::WentBack { newest, found });
