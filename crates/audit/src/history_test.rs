@@ -132,9 +132,9 @@ fn files_in_which_nothing_happens_are_known_one_by_one() {
     let history = History::read(&paths).expect("ours");
     let idle = [paths[0], paths[2]].map(|path| path.display().to_string());
     assert_eq!(history.idle(), idle);
-    let problem = crate::audit(&paths).expect_err("two of them are idle").to_string();
+    let problem = crate::audit(&[paths[0], paths[2]]).expect_err("both are idle").to_string();
     assert!(problem.starts_with(&idle.join(", ")), "{problem}");
-    assert!(crate::audit(&[paths[1]]).is_ok());
+    assert!(crate::audit(&paths).is_ok());
 }
 
 #[test]

@@ -64,12 +64,12 @@ pub fn judge(history: &History) -> Report {
     report
 }
 
-/// Reads history files, merges them and judges what they tell together. A file in which nothing
-/// happens is an error: it is likely to be the wrong one.
+/// Reads history files, merges them and judges what they tell together. If nothing happens in any of
+/// them, that is an error: they are likely to be the wrong ones.
 pub fn audit(paths: &[impl AsRef<Path>]) -> Result<Report, HistoryError> {
     let history = History::read(paths)?;
     let idle = history.idle();
-    if !idle.is_empty() || history.files.is_empty() {
+    if idle.len() == history.files.len() {
         return Err(HistoryError::Empty { files: idle.join(", ") });
     }
     Ok(judge(&history))
