@@ -1,12 +1,12 @@
 //! How long it takes until all elections of a killed process are led again.
 //!
 //! Assumes: `cargo xtask bench many_failover`, or `cargo bench -p incumbent --all-features --bench
-//! many_failover -- --elections 10000 --store sqlite,postgres,mariadb`, on a machine that is
+//! many_failover -- --elections 10000 --store sqlite,postgres,mariadb,bully`, on a machine that is
 //! otherwise idle.
 //! Promises: leader and successor are processes of their own with a lease of three seconds, both in
 //! every election. Times count from just before SIGKILL until the successor holds the first, the
 //! middle and the last of its leaderships, by one clock; each of them is valid when it is counted,
-//! and all of them are valid two leases later.
+//! and all of them are valid two leases later. Among peers, two more processes only vote.
 
 mod figures;
 
@@ -17,6 +17,7 @@ use std::time::Duration;
 use anyhow::{Context as _, ensure};
 use figures::{Flags, Place, Table, millis};
 use incumbent::{Backend, Config, Leadership, lease_clock_nanos};
+use incumbent_testbed::Mesh;
 use rustix::process::{Signal, set_parent_process_death_signal};
 use tokio::task::JoinSet;
 
@@ -37,13 +38,18 @@ fn main() -> anyhow::Result<()> {
         "half of them ms",
         "all of them ms",
     ]);
-    for store in flags.list("--store", "sqlite,postgres,mariadb") {
-        let place = runtime.block_on(Place::start(store))?;
+    for store in flags.list("--store", "sqlite,postgres,mariadb,bully") {
+        let site = Site::start(&runtime, store)?;
         let begun = lease_clock_nanos();
-        let mut leader = Contender::start(&place.url(), elections, "leader")?;
+        let url = site.url();
+        let mut leader = Contender::start(&url, elections, "leader")?;
+        let voters = if matches!(site, Site::Peers { .. }) { 2 } else { 0 };
+        let _voters = (0..voters)
+            .map(|number| Contender::start(&url, 0, &format!("voter-{number}")))
+            .collect::<anyhow::Result<Vec<_>>>()?;
         leader.hears("stands")?;
         let led = leader.hears("all")?;
-        let mut successor = Contender::start(&place.url(), elections, "successor")?;
+        let mut successor = Contender::start(&url, elections, "successor")?;
         successor.hears("stands")?;
         // It has seen every row once it has been there for a lease.
         std::thread::sleep(Duration::from_secs(6));
@@ -54,7 +60,7 @@ fn main() -> anyhow::Result<()> {
         let all = successor.hears("all")?;
         successor.hears("held")?;
         table.row([
-            place.name().to_owned(),
+            store.to_owned(),
             elections.to_string(),
             millis(Duration::from_nanos(led.saturating_sub(begun))),
             after(first),
@@ -63,6 +69,37 @@ fn main() -> anyhow::Result<()> {
         ]);
     }
     table.print(flags.json)
+}
+
+/// Where the elections are held.
+enum Site {
+    /// Four processes, of which the first three vote.
+    Peers {
+        _folder: tempfile::TempDir,
+        url: String,
+    },
+    Store(Box<Place>),
+}
+
+impl Site {
+    fn start(runtime: &tokio::runtime::Runtime, store: &str) -> anyhow::Result<Site> {
+        if !["ring", "bully"].contains(&store) {
+            return Ok(Site::Store(Box::new(runtime.block_on(Place::start(store))?)));
+        }
+        let folder = tempfile::tempdir()?;
+        let ports = Mesh::ports(4)?;
+        let list: Vec<_> = ports.iter().map(|port| format!("127.0.0.1:{port}")).collect();
+        let (list, data) = (list.join(","), folder.path().display());
+        let url = format!("{store}://{list}?voters=3&data={data}");
+        Ok(Site::Peers { _folder: folder, url })
+    }
+
+    fn url(&self) -> String {
+        match self {
+            Site::Peers { url, .. } => url.clone(),
+            Site::Store(place) => place.url(),
+        }
+    }
 }
 
 /// A process that contends in all elections.

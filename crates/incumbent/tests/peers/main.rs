@@ -19,3 +19,4 @@ mod pick;
 mod support;
 mod trust;
 mod url;
+mod voters;
