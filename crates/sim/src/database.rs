@@ -42,6 +42,8 @@ pub(crate) struct Database {
     presence: Vec<Vec<Peer>>,
     clock: HostClock,
     step: i64,
+    /// What the clock showed at most before it was set back.
+    ahead: StoreTime,
     /// When the database last took the place of another and noted it.
     replaced: Option<StoreTime>,
     /// Processes that are proved dead.
@@ -71,6 +73,7 @@ impl Database {
             registers: vec![Rc::default(); elections],
             clock: HostClock::new(0, 0, skew),
             step: 0,
+            ahead: StoreTime::from_micros(0),
             controls: vec![Controls::default(); elections],
             presence: vec![Vec::new(); elections],
             replaced: None,
@@ -88,8 +91,16 @@ impl Database {
     }
 
     /// Someone sets the wall clock.
-    pub(crate) const fn step(&mut self, by: i64) {
+    pub(crate) fn step(&mut self, at: At, by: i64) {
+        if by < 0 {
+            self.ahead = self.ahead.max(self.time(at));
+        }
         self.step = self.step.saturating_add(by);
+    }
+
+    /// Whether the clock shows a time that it has shown before.
+    pub(crate) fn is_behind(&self, at: At) -> bool {
+        self.time(at) <= self.ahead
     }
 
     /// A process is proved dead.

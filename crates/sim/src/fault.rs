@@ -179,6 +179,8 @@ kinds! {
     Unfit = "unfit",
     /// Candidates are replaced by a newer version, one by one: each hands over, stops and comes back.
     Deploy = "deploy",
+    /// A replica that missed the last writes is promoted, and its clock shows another time.
+    Promotion = "promotion",
 }
 
 impl Kind {
@@ -204,6 +206,17 @@ impl Kind {
     /// Whether it takes presence rows to do something. Such kinds are drawn from chance of their own.
     pub const fn is_of_succession(self) -> bool {
         matches!(self, Kind::Transfer | Kind::Unfit | Kind::Deploy)
+    }
+
+    /// Whether it is made of others, one upon the other. Such kinds are drawn from chance of their own,
+    /// so that all else is as in a world without them.
+    pub const fn is_compound(self) -> bool {
+        matches!(self, Kind::Promotion)
+    }
+
+    /// Whether the database then shows an older state, or none.
+    pub const fn goes_back(self) -> bool {
+        matches!(self, Kind::Rollback | Kind::Delete | Kind::Promotion)
     }
 
     /// Whether it takes a roster to do something.

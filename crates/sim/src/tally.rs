@@ -118,6 +118,14 @@ tally! {
     barred,
     /// How many fenced transactions had an outcome that nobody could tell.
     doubted,
+    /// How many rollbacks lost writes in an outage shorter than leases, with a database that knows it.
+    short_known,
+    /// How many lost writes in an outage in which every lease ends, with a database that knows it.
+    long_known,
+    /// How many lost writes in such an outage, with a database that does not know it.
+    long_unknown,
+    /// How many of all these lost writes under a clock that was set back and had not caught up.
+    lost_behind,
     /// How many places in line candidates had.
     joined,
     /// How many of them were taken away.

@@ -14,7 +14,6 @@ use thiserror::Error;
 
 use crate::clock::{At, HostClock, SECOND, Skew, Source, Span};
 use crate::database::{Database, Locks};
-use crate::fault::Kind;
 use crate::genre;
 use crate::mail::{MailId, Mails};
 use crate::network::{Network, TroubleId};
@@ -50,7 +49,7 @@ mod work;
 use oath::Oaths;
 
 /// Changes whenever the same seed may give another history.
-pub const VERSION: u32 = 5;
+pub const VERSION: u32 = 6;
 
 /// Why a world could not begin. *Retry:* with another story.
 #[derive(Debug, Error)]
@@ -86,6 +85,8 @@ pub(crate) struct World<'a> {
     uneven_until: At,
     /// When the database was last made anew.
     deleted: At,
+    /// When a term was last issued.
+    claimed: At,
     queue: Queue,
     random: Random,
     /// The chance of fenced transactions, so that all else is as in a world without.
@@ -157,7 +158,7 @@ impl<'a> World<'a> {
         }
         let mut random = story.random();
         let names = (0..setting.elections).map(|n| ElectionName::new(format!("election-{n}")));
-        let keeps_old = if story.has(Kind::Rollback) { setting.lease * 12 } else { 0 };
+        let keeps_old = if story.goes_back() { setting.lease * 12 } else { 0 };
         let locks = match setting.engine {
             Engine::OneWriter => 1,
             Engine::RowLocks => setting.elections,
@@ -172,6 +173,7 @@ impl<'a> World<'a> {
             healed: None,
             deposed: false,
             deleted: 0,
+            claimed: 0,
             queue: Queue::default(),
             elections: names.collect::<Result<_, _>>()?,
             processes: processes(story, plant, &mut random)?,

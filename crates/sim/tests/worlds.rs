@@ -14,6 +14,15 @@ fn total(protocol: Protocol, seeds: core::ops::Range<u64>, length: u64, fenced: 
     run(&plan, |_| {}).expect("stories of seeds can be told")
 }
 
+/// Short rollbacks and long ones, of databases that know it and that do not, and under a clock that was
+/// set back.
+fn assert_rollbacks_are_judged(total: &Total) {
+    let (short, long) = (total.tally.short_known, total.tally.long_known);
+    assert!(short > 500 && long > 100, "that the database knows: {:?}", total.tally);
+    assert!(total.tally.long_unknown > 100, "that nobody knows: {:?}", total.tally);
+    assert!(total.tally.lost_behind > 50, "while time is lost, too: {:?}", total.tally);
+}
+
 #[test]
 fn every_promise_is_kept_in_hundreds_of_worlds_and_every_kind_of_fault_fires() {
     let total = total(Protocol::Lease, 0..400, HALF_AN_HOUR, true);
@@ -28,6 +37,7 @@ fn every_promise_is_kept_in_hundreds_of_worlds_and_every_kind_of_fault_fires() {
     let (preempted, drained, forced) =
         (total.tally.preempted, total.tally.drained, total.tally.forced);
     assert!(preempted > 100 && drained > 100 && forced > 100, "hand-overs: {:?}", total.tally);
+    assert_rollbacks_are_judged(&total);
 }
 
 #[test]
@@ -40,6 +50,7 @@ fn every_promise_is_kept_with_rosters_which_grow_shrink_and_lose_members_meanwhi
     assert!(gained > 5_000 && evicted > 1_000, "{:?}", total.tally);
     let (longer, shorter) = (total.tally.longer, total.tally.shorter);
     assert!(longer > 1_000 && shorter > 500, "rounds were paced: {:?}", total.tally);
+    assert_rollbacks_are_judged(&total);
     assert_eq!(total.tally.stale, 0);
 }
 

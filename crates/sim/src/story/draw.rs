@@ -2,7 +2,8 @@
 //!
 //! Assumes: chance from the seed alone.
 //! Promises: kinds of fault that together break what is promised are not drawn together: a database
-//! that loses writes keeps its clock, because terms then rest on it.
+//! that loses writes keeps its clock, because terms then rest on it. Only a promotion sets it; the
+//! world sees to it that no terms are lost while the clock is behind.
 
 use incumbent_protocol::rules::Expiry;
 
@@ -160,7 +161,10 @@ fn skews(random: &mut Random, setting: &mut Setting) {
 }
 
 pub(super) fn faults(random: &mut Random, setting: &Setting) -> Vec<Fault> {
-    drawn(random, setting, |kind| !kind.is_of_conduct() && !kind.is_of_succession())
+    let here = |kind: Kind| {
+        !kind.is_of_conduct() && !kind.is_of_succession() && !kind.is_compound()
+    };
+    drawn(random, setting, here, Vec::new())
 }
 
 /// What candidates prefer, in some worlds. Drawn from chance of its own, so that all else is as in a
@@ -192,19 +196,30 @@ pub(super) fn successions(random: &mut Random, setting: &Setting) -> Vec<Fault> 
     if setting.succession.is_none() {
         return Vec::new();
     }
-    drawn(random, setting, Kind::is_of_succession)
+    drawn(random, setting, Kind::is_of_succession, Vec::new())
 }
 
 /// What operators have in force and what candidates prefer, from chance of its own.
 pub(super) fn conduct(random: &mut Random, setting: &Setting) -> Vec<Fault> {
-    drawn(random, setting, Kind::is_of_conduct)
+    drawn(random, setting, Kind::is_of_conduct, Vec::new())
 }
 
-fn drawn(random: &mut Random, setting: &Setting, of: fn(Kind) -> bool) -> Vec<Fault> {
+/// Faults that are made of others, from chance of its own; beside those that were drawn before.
+pub(super) fn compounds(random: &mut Random, setting: &Setting, beside: &[Fault]) -> Vec<Fault> {
+    let beside = beside.iter().map(|fault| fault.kind).collect();
+    drawn(random, setting, Kind::is_compound, beside)
+}
+
+fn drawn(
+    random: &mut Random,
+    setting: &Setting,
+    of: fn(Kind) -> bool,
+    beside: Vec<Kind>,
+) -> Vec<Fault> {
     let share = [8, 20, 45][random.index(3)];
     let end = setting.heals_at();
     let mut faults = Vec::new();
-    let mut drawn: Vec<Kind> = Vec::new();
+    let mut drawn = beside;
     for kind in Kind::ALL.iter().copied().filter(|&kind| of(kind)) {
         if kind.is_of_rounds() && setting.rounds.is_none() {
             continue;
@@ -235,6 +250,11 @@ fn in_its_wake(random: &mut Random, setting: &Setting, fault: Fault, drawn: &[Ki
     let lease = setting.lease;
     let rollback = match fault.kind {
         Kind::Rollback => fault,
+        // Another one soon after, which notes the same time if the clock went back.
+        Kind::Promotion => {
+            let at = fault.at + random.between(lease, lease * 6);
+            Fault { at, span: random.between(lease / 4, lease * 2), level: 0, ..fault }
+        }
         Kind::NewRules if drawn.contains(&Kind::Rollback) => {
             let later = fault.span + random.between(lease * 2, lease * 6);
             let (at, span) = (fault.at + later, later + random.between(lease / 10, lease / 2));
@@ -259,6 +279,10 @@ fn fits(kind: Kind, setting: &Setting, drawn: &[Kind]) -> bool {
         // only by that clock.
         Kind::StoreStep => setting.expiry != Expiry::Database,
         Kind::Rollback | Kind::Delete => !drawn.contains(&Kind::StoreStep),
+        Kind::Promotion => {
+            let with = [Kind::StoreStep, Kind::OddRules];
+            setting.expiry != Expiry::Database && !with.iter().any(|kind| drawn.contains(kind))
+        }
         // Who keeps a shorter lease than a lost row said cannot know how long to wait.
         Kind::OddRules => !drawn.contains(&Kind::Delete) && !drawn.contains(&Kind::Rollback),
         // Nobody is left who keeps other rules than the rest.
@@ -328,6 +352,9 @@ fn fault(random: &mut Random, setting: &Setting, kind: Kind, at: At) -> Fault {
         }
         Kind::Unfit => (of_process, window, 0),
         Kind::Deploy => (0, random.spread(lease, lease * 8), 0),
+        Kind::Promotion => {
+            (0, random.spread(lease / 10, lease * 10), promoted_clock(random, setting))
+        }
     };
     Fault { at, kind, target, span, level }
 }
@@ -351,6 +378,14 @@ fn chance(random: &mut Random) -> i64 {
 fn step(random: &mut Random) -> i64 {
     let by = signed(random.spread(MILLISECOND, 86_400_000 * MILLISECOND));
     [by, -by][random.index(2)]
+}
+
+/// How far the clock of a replica is ahead: up to a day, or back by up to some leases.
+fn promoted_clock(random: &mut Random, setting: &Setting) -> i64 {
+    match random.below(3) {
+        0 => signed(random.spread(MILLISECOND, 86_400_000 * MILLISECOND)),
+        _ => -signed(random.spread(setting.lease / 50, setting.lease * 12)),
+    }
 }
 
 fn skew_within(random: &mut Random, setting: &Setting) -> Skew {

@@ -42,7 +42,7 @@ impl World<'_> {
             Kind::WallStep | Kind::ClockLeap | Kind::Skew | Kind::ClockLoss => self.tamper(fault),
             Kind::StoreStep => {
                 self.tally.fire(Kind::StoreStep);
-                self.store.rows.step(fault.level);
+                self.store.rows.step(self.now, fault.level);
             }
             Kind::Loss | Kind::Duplicate | Kind::Delay | Kind::Reorder => {
                 self.disturb(index, fault);
@@ -51,7 +51,9 @@ impl World<'_> {
                 self.tally.fire(fault.kind);
                 self.cut(index, fault);
             }
-            Kind::StoreRestart | Kind::Rollback | Kind::Delete => self.break_store(fault),
+            Kind::StoreRestart | Kind::Rollback | Kind::Delete | Kind::Promotion => {
+                self.break_store(fault);
+            }
             Kind::Hog => self.order(fault, Body::Hog(fault.span)),
             Kind::AnswerLost | Kind::AnswerLate => {
                 self.processes[fault.target].spoilt = Some(fault);

@@ -84,8 +84,7 @@ impl World<'_> {
         let mut due = u64::try_from(bound.as_nanos()).unwrap_or(u64::MAX);
         // Whoever lets others go first waits for so long in vain if they do not come.
         due += self.processes.iter().map(|process| process.deference).max().unwrap_or(0);
-        let went_back = self.story.has(Kind::Delete) || self.story.has(Kind::Rollback);
-        if went_back && self.story.has(Kind::NewRules) {
+        if self.story.goes_back() && self.story.has(Kind::NewRules) {
             // A store that went back is waited out by the longest lease that was ever seen: rules differ
             // by a factor of two at most.
             due += setting.lease * 2;
@@ -166,9 +165,8 @@ impl World<'_> {
         let grown = now + rounds.delta * self.processes.len() as u64;
         let round = grown.min(rounds.cap.max(now));
         // A store that lost writes is waited out by the longest lease that there can be.
-        let went_back = self.story.has(Kind::Delete) || self.story.has(Kind::Rollback);
         let lease = round * limit;
-        (round, if went_back { lease.max(setting.longest_lease()) } else { lease })
+        (round, if self.story.goes_back() { lease.max(setting.longest_lease()) } else { lease })
     }
 
     /// How long it takes until all have heard of the leader: one more round.

@@ -16,12 +16,18 @@ use crate::queue::Event;
 impl World<'_> {
     /// The database goes away, and may come back with less than it had.
     pub(super) fn break_store(&mut self, fault: Fault) {
+        let lease = self.story.setting.lease;
         let down: Span = match fault.kind {
             Kind::StoreRestart => fault.span,
+            Kind::Promotion => self.random.spread(lease / 50, lease * 2),
             _ => fault.level.unsigned_abs(),
         };
-        if fault.kind == Kind::Rollback && self.now + down > self.story.setting.heals_at() {
+        let lossy = matches!(fault.kind, Kind::Rollback | Kind::Promotion);
+        if lossy && self.now + down > self.story.setting.heals_at() {
             return; // The healing would cut the outage short, on whose length leases may rest.
+        }
+        if fault.kind == Kind::Delete && self.store.rows.is_behind(self.now) {
+            return; // Terms may not be lost while the time is.
         }
         let refuses = self.random.percent(50);
         self.kill_store(refuses);
@@ -29,11 +35,12 @@ impl World<'_> {
             Kind::Rollback => {
                 // One that does not know what it lost must leave leases the time to end.
                 let luck = self.random.percent(50);
-                let knows = luck || down < self.story.setting.long_outage();
-                if self.store.rows.roll_back(self.now, fault.span, knows) {
-                    self.tally.fire(Kind::Rollback);
-                }
-                self.went_back();
+                let long = down >= self.story.setting.long_outage();
+                self.roll_back(fault, luck || !long, long);
+            }
+            Kind::Promotion => {
+                self.store.rows.step(self.now, fault.level);
+                self.roll_back(fault, true, down >= self.story.setting.long_outage());
             }
             Kind::Delete => {
                 // What is under way was sent to the database that is gone.
@@ -45,6 +52,21 @@ impl World<'_> {
             _ => self.tally.fire(fault.kind),
         }
         self.stay_down(down);
+    }
+
+    /// The last writes are lost; claims are not while the clock is behind, because a candidate that
+    /// remembers nothing could then repeat a term.
+    fn roll_back(&mut self, fault: Fault, knows: bool, long: bool) {
+        let behind = self.store.rows.is_behind(self.now);
+        let by = if behind { fault.span.min(self.now - self.claimed) } else { fault.span };
+        if self.store.rows.roll_back(self.now, by, knows) {
+            self.tally.fire(fault.kind);
+            self.tally.short_known += u64::from(knows && !long);
+            self.tally.long_known += u64::from(knows && long);
+            self.tally.long_unknown += u64::from(!knows && long);
+            self.tally.lost_behind += u64::from(behind);
+        }
+        self.went_back();
     }
 
     /// The database is not there for so long.

@@ -107,6 +107,7 @@ impl World<'_> {
     pub(super) fn claimed(&mut self, election: usize, claim: &Claim, replaced: Mark) {
         self.oaths.taken_over(self.now, &claim.candidate, claim.expected, replaced);
         self.tally.terms += 1;
+        self.claimed = self.now;
         let controls = self.store.rows.controls(election);
         let now = Time::from_nanos(self.now);
         self.no_term_against_orders.begun(now, claim, controls);
