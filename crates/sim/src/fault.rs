@@ -170,8 +170,8 @@ kinds! {
     Defer = "defer",
     /// A candidate gives up its place in line for one at the end of it.
     StepBack = "step_back",
-    /// All candidates are stopped and come back with other rules: with a longer lease, or with the
-    /// usual one again.
+    /// All candidates are stopped and come back with other rules: with a longer lease or a shorter one,
+    /// or with the usual one again.
     NewRules = "new_rules",
     /// An operator asks the leader to hand over to a live candidate.
     Transfer = "transfer",
@@ -181,6 +181,9 @@ kinds! {
     Deploy = "deploy",
     /// A replica that missed the last writes is promoted, and its clock shows another time.
     Promotion = "promotion",
+    /// All candidates are stopped and come back with other rules, and the database is deleted and made
+    /// anew soon after.
+    RulesThenDelete = "rules_then_delete",
 }
 
 impl Kind {
@@ -211,12 +214,15 @@ impl Kind {
     /// Whether it is made of others, one upon the other. Such kinds are drawn from chance of their own,
     /// so that all else is as in a world without them.
     pub const fn is_compound(self) -> bool {
-        matches!(self, Kind::Promotion)
+        matches!(self, Kind::Promotion | Kind::RulesThenDelete)
     }
 
     /// Whether the database then shows an older state, or none.
     pub const fn goes_back(self) -> bool {
-        matches!(self, Kind::Rollback | Kind::Delete | Kind::Promotion)
+        matches!(
+            self,
+            Kind::Rollback | Kind::Delete | Kind::Promotion | Kind::RulesThenDelete
+        )
     }
 
     /// Whether it takes a roster to do something.

@@ -105,8 +105,16 @@ pub struct Setting {
     /// What candidates prefer, and how they know of each other, where they do.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub succession: Option<Succession>,
+    /// Whether other rules are shorter ones. Stories from before there were such do not say.
+    #[serde(default, skip_serializing_if = "is_not")]
+    pub shorter_rules: bool,
     /// How long the whole run takes.
     pub length: Span,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+const fn is_not(flag: &bool) -> bool {
+    !*flag
 }
 
 impl Setting {
@@ -124,6 +132,11 @@ impl Setting {
     pub fn odd_timing(&self) -> Result<Timing, TimingError> {
         let (lease, margin) = self.odd_lease();
         let rules = self.rules(lease, margin)?;
+        if self.shorter_rules {
+            // Rules are kept in whole microseconds, so that there may be a little less room.
+            let timeout = self.timeout / 2 - 2_000;
+            return Timing::new(rules, span(self.beat / 2), span(timeout), span(self.grace / 2));
+        }
         Timing::new(rules, span(self.beat), span(self.timeout), span(self.grace))
     }
 
@@ -144,6 +157,9 @@ impl Setting {
 
     /// The lease of other rules, and what is cut from it.
     const fn odd_lease(&self) -> (Span, Span) {
+        if self.shorter_rules {
+            return (self.lease / 2, self.margin / 2);
+        }
         let share = if self.rounds.is_some() { 4 } else { 1 };
         (self.lease + self.lease / share, self.margin + self.margin / share)
     }
@@ -196,6 +212,8 @@ impl Story {
         if protocol == Protocol::Rounds {
             draw::rounds(&mut Random::from_seed(seed ^ 0x0000_40b1), &mut setting);
         }
+        setting.shorter_rules =
+            draw::shorter_rules(&mut Random::from_seed(seed ^ 0x0005_4024), &setting);
         let mut preferring = Random::from_seed(seed ^ 0x005e_edce);
         setting.succession = draw::succession(&mut preferring, &setting);
         let mut faults = draw::faults(&mut random, &setting);

@@ -126,6 +126,8 @@ tally! {
     long_unknown,
     /// How many of all these lost writes under a clock that was set back and had not caught up.
     lost_behind,
+    /// How many times a database went back, or was made anew, within ten leases after all rules changed.
+    back_after_rules,
     /// How many places in line candidates had.
     joined,
     /// How many of them were taken away.

@@ -85,6 +85,11 @@ pub(crate) struct World<'a> {
     uneven_until: At,
     /// When the database was last made anew.
     deleted: At,
+    /// When all candidates were last given other rules, and when the database last went back. Not one
+    /// within the longest lease of the other: who keeps a shorter lease than a lost row said, and starts
+    /// after that, cannot know how long to wait.
+    new_rules: Option<At>,
+    went_back: Option<At>,
     /// When a term was last issued.
     claimed: At,
     queue: Queue,
@@ -173,6 +178,8 @@ impl<'a> World<'a> {
             healed: None,
             deposed: false,
             deleted: 0,
+            new_rules: None,
+            went_back: None,
             claimed: 0,
             queue: Queue::default(),
             elections: names.collect::<Result<_, _>>()?,

@@ -21,6 +21,7 @@ fn assert_rollbacks_are_judged(total: &Total) {
     assert!(short > 500 && long > 100, "that the database knows: {:?}", total.tally);
     assert!(total.tally.long_unknown > 100, "that nobody knows: {:?}", total.tally);
     assert!(total.tally.lost_behind > 50, "while time is lost, too: {:?}", total.tally);
+    assert!(total.tally.back_after_rules > 50, "under new rules: {:?}", total.tally);
 }
 
 #[test]

@@ -47,6 +47,7 @@ pub(super) fn setting(random: &mut Random, length: Span) -> Setting {
         transactions: None,
         rounds: None,
         succession: None,
+        shorter_rules: false,
         length,
     };
     if random.percent(40) {
@@ -109,6 +110,15 @@ pub(super) fn rounds(random: &mut Random, setting: &mut Setting) {
         setting.commit_most = setting.commit_most.min((longest / (beats * 2)).max(1));
     }
     skews(random, setting);
+}
+
+/// Whether other rules are shorter ones: where half of everything is still enough. Drawn from chance of
+/// its own.
+pub(super) fn shorter_rules(random: &mut Random, setting: &Setting) -> bool {
+    let drawn = random.percent(50);
+    let least = setting.beat.min(setting.timeout);
+    let room = setting.lease >= 300 * MILLISECOND && least >= 4 * MILLISECOND;
+    drawn && room && setting.rounds.is_none()
 }
 
 /// From 100 ms to 10 s; long ones more often, because they are cheap to simulate.
@@ -256,7 +266,8 @@ fn in_its_wake(random: &mut Random, setting: &Setting, fault: Fault, drawn: &[Ki
             Fault { at, span: random.between(lease / 4, lease * 2), level: 0, ..fault }
         }
         Kind::NewRules if drawn.contains(&Kind::Rollback) => {
-            let later = fault.span + random.between(lease * 2, lease * 6);
+            let longer = setting.longest_lease() - lease;
+            let later = fault.span + longer + random.between(lease * 2, lease * 6);
             let (at, span) = (fault.at + later, later + random.between(lease / 10, lease / 2));
             let down = signed(random.spread(lease / 50, lease / 2));
             Fault { at, kind: Kind::Rollback, target: 0, span, level: down }
@@ -279,6 +290,11 @@ fn fits(kind: Kind, setting: &Setting, drawn: &[Kind]) -> bool {
         // only by that clock.
         Kind::StoreStep => setting.expiry != Expiry::Database,
         Kind::Rollback | Kind::Delete => !drawn.contains(&Kind::StoreStep),
+        // As for rules and for a deletion.
+        Kind::RulesThenDelete => {
+            let with = [Kind::StoreStep, Kind::OddRules];
+            !with.iter().any(|kind| drawn.contains(kind))
+        }
         Kind::Promotion => {
             let with = [Kind::StoreStep, Kind::OddRules];
             setting.expiry != Expiry::Database && !with.iter().any(|kind| drawn.contains(kind))
@@ -352,6 +368,10 @@ fn fault(random: &mut Random, setting: &Setting, kind: Kind, at: At) -> Fault {
         }
         Kind::Unfit => (of_process, window, 0),
         Kind::Deploy => (0, random.spread(lease, lease * 8), 0),
+        Kind::RulesThenDelete => {
+            let later = setting.longest_lease() * 5 / 2 + random.between(lease / 2, lease * 4);
+            (0, later, signed(random.spread(lease / 10, lease * 2)))
+        }
         Kind::Promotion => {
             (0, random.spread(lease / 10, lease * 10), promoted_clock(random, setting))
         }

@@ -34,7 +34,14 @@ impl World<'_> {
         match fault.kind {
             Kind::Crash | Kind::Pause => self.hit(fault),
             Kind::CrashAll => self.crash_all(fault.span),
-            Kind::NewRules => self.change_rules(fault.span),
+            Kind::NewRules => {
+                self.change_rules(fault.span, fault.kind);
+            }
+            Kind::RulesThenDelete => {
+                if self.change_rules(fault.level.unsigned_abs(), fault.kind) {
+                    self.last(index, fault, Vec::new());
+                }
+            }
             Kind::Suspend => {
                 self.count_if_up(fault);
                 self.freeze(small(fault.target), fault.span, true);

@@ -86,6 +86,10 @@ impl World<'_> {
                 self.restate(number);
                 self.arm(number);
             }
+            Kind::RulesThenDelete => {
+                let level = i64::try_from(self.story.setting.lease / 4).unwrap_or(i64::MAX);
+                self.break_store(Fault { kind: Kind::Delete, at: self.now, level, ..fault });
+            }
             Kind::Withdraw => self.wish_all(number, Wish::Lead),
             Kind::Defer => self.defer(number, 0),
             Kind::Unfit => self.fit(number, None),

@@ -5,7 +5,7 @@ use incumbent_protocol::history;
 use incumbent_protocol::time::Time;
 
 use super::World;
-use crate::clock::Span;
+use crate::clock::{At, Span};
 use crate::fault::Kind;
 use crate::plant::Plant;
 use crate::queue::Event;
@@ -141,10 +141,24 @@ impl World<'_> {
     }
 
     /// Stops everybody, and starts them with other rules.
-    pub(super) fn change_rules(&mut self, down: Span) {
+    pub(super) fn change_rules(&mut self, down: Span, kind: Kind) -> bool {
+        if self.is_soon_after(self.went_back) {
+            return false;
+        }
+        self.new_rules = Some(self.now);
         self.processes.iter_mut().for_each(|process| process.odd = !process.odd);
         self.restart_all(down);
-        self.tally.fire(Kind::NewRules);
+        self.tally.fire(kind);
+        true
+    }
+
+    /// Whether a lease by any rules that ran then may still run.
+    pub(super) fn is_soon_after(&self, then: Option<At>) -> bool {
+        let setting = &self.story.setting;
+        // Other rules are longer by a quarter where there are rounds, and else twice as long.
+        let longest = setting.longest_lease();
+        let leases = if setting.rounds.is_some() { longest * 3 / 2 } else { longest * 9 / 4 };
+        then.is_some_and(|then| self.now < then + leases)
     }
 
     fn restart_all(&mut self, down: Span) {

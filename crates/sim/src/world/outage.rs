@@ -29,6 +29,12 @@ impl World<'_> {
         if fault.kind == Kind::Delete && self.store.rows.is_behind(self.now) {
             return; // Terms may not be lost while the time is.
         }
+        if fault.kind.goes_back() {
+            if self.is_soon_after(self.new_rules) {
+                return;
+            }
+            self.went_back = Some(self.now);
+        }
         let refuses = self.random.percent(50);
         self.kill_store(refuses);
         match fault.kind {
@@ -86,6 +92,9 @@ impl World<'_> {
 
     /// Nothing that was there before is held against a database that went back.
     fn went_back(&mut self) {
+        let recent = self.story.setting.lease * 10;
+        let after = self.new_rules.is_some_and(|at| self.now < at + recent);
+        self.tally.back_after_rules += u64::from(after);
         self.orders_hold.forget();
         self.note_rewind();
     }
