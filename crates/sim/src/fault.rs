@@ -184,6 +184,8 @@ kinds! {
     /// All candidates are stopped and come back with other rules, and the database is deleted and made
     /// anew soon after.
     RulesThenDelete = "rules_then_delete",
+    /// A process is killed at every beat for a while, and comes back at once.
+    CrashLoop = "crash_loop",
 }
 
 impl Kind {
@@ -214,7 +216,7 @@ impl Kind {
     /// Whether it is made of others, one upon the other. Such kinds are drawn from chance of their own,
     /// so that all else is as in a world without them.
     pub const fn is_compound(self) -> bool {
-        matches!(self, Kind::Promotion | Kind::RulesThenDelete)
+        matches!(self, Kind::Promotion | Kind::RulesThenDelete | Kind::CrashLoop)
     }
 
     /// Whether the database then shows an older state, or none.

@@ -368,6 +368,7 @@ fn fault(random: &mut Random, setting: &Setting, kind: Kind, at: At) -> Fault {
         }
         Kind::Unfit => (of_process, window, 0),
         Kind::Deploy => (0, random.spread(lease, lease * 8), 0),
+        Kind::CrashLoop => (of_process, window, signed(setting.beat)),
         Kind::RulesThenDelete => {
             let later = setting.longest_lease() * 5 / 2 + random.between(lease / 2, lease * 4);
             (0, later, signed(random.spread(lease / 10, lease * 2)))

@@ -85,7 +85,7 @@ impl World<'_> {
             | Kind::Transfer => self.conduct(index, fault),
             Kind::Deploy => self.deploy(fault),
             Kind::VarsReset | Kind::RowRemoved => self.meddle(fault),
-            Kind::Bells => self.last(index, fault, Vec::new()),
+            Kind::Bells | Kind::CrashLoop => self.last(index, fault, Vec::new()),
             Kind::SlowCpu
             | Kind::Abort
             | Kind::Stall

@@ -13,7 +13,7 @@ impl World<'_> {
     /// Takes note of a fault that lasts, and of when it ends or turns over.
     pub(super) fn last(&mut self, index: u32, fault: Fault, troubles: Vec<TroubleId>) {
         self.lasting.push((index, troubles));
-        let turns = matches!(fault.kind, Kind::Flap | Kind::Bells);
+        let turns = turns_over(fault.kind);
         let pause = if turns { fault.level.unsigned_abs().max(100_000) } else { fault.span };
         self.queue.push(self.now + pause, Event::Over { index });
     }
@@ -31,7 +31,7 @@ impl World<'_> {
         for id in troubles {
             self.network.relieve(id);
         }
-        if matches!(fault.kind, Kind::Flap | Kind::Bells) && self.now < fault.at + fault.span {
+        if turns_over(fault.kind) && self.now < fault.at + fault.span {
             match fault.kind {
                 Kind::Flap if was_cut => self.last(index, fault, Vec::new()),
                 Kind::Flap => self.cut(index, fault),
@@ -40,6 +40,11 @@ impl World<'_> {
                     let life = self.processes[fault.target].life;
                     let process = small(fault.target);
                     self.take_turn(Event::Bell { process, life });
+                    self.last(index, fault, Vec::new());
+                }
+                Kind::CrashLoop => {
+                    self.count_if_up(fault);
+                    self.crash(small(fault.target), Some(fault.level.unsigned_abs() / 4));
                     self.last(index, fault, Vec::new());
                 }
                 _ => {}
@@ -139,4 +144,9 @@ impl World<'_> {
         }
         self.arm(number);
     }
+}
+
+/// Whether a fault comes again and again while it lasts.
+const fn turns_over(kind: Kind) -> bool {
+    matches!(kind, Kind::Flap | Kind::Bells | Kind::CrashLoop)
 }
