@@ -221,10 +221,7 @@ impl Kind {
 
     /// Whether the database then shows an older state, or none.
     pub const fn goes_back(self) -> bool {
-        matches!(
-            self,
-            Kind::Rollback | Kind::Delete | Kind::Promotion | Kind::RulesThenDelete
-        )
+        matches!(self, Kind::Rollback | Kind::Delete | Kind::Promotion | Kind::RulesThenDelete)
     }
 
     /// Whether it takes a roster to do something.

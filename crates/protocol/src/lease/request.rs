@@ -273,9 +273,10 @@ impl Holding {
     /// Whether a transaction of this term's work may commit, given the row as it stands while the
     /// transaction keeps it from changing. Mirrors the guard that backends run in one message with
     /// the COMMIT. A term that an operator is ending may still finish its work: nobody else can
-    /// lead yet.
+    /// lead yet. After the store took the place of another, the term of the row may be one of the past
+    /// until its leader renews.
     pub fn may_commit(&self, snapshot: &Snapshot) -> bool {
-        self.is_in(snapshot, |state| state != State::Released)
+        self.is_in(snapshot, |state| state != State::Released) && snapshot.is_confirmed()
     }
 
     fn is_in(&self, snapshot: &Snapshot, state: impl Fn(State) -> bool) -> bool {

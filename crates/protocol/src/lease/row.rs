@@ -144,9 +144,15 @@ impl Snapshot {
     fn may_lack_writes(&self, longest: Duration) -> bool {
         self.replaced.is_some_and(|at| {
             let age = self.now.since(at);
-            let beaten = self.record.as_ref().is_some_and(|record| record.beaten_at > at);
-            age < longest || (age < Rules::LEASE_MAX && !beaten)
+            age < longest || (age < Rules::LEASE_MAX && !self.is_confirmed())
         })
+    }
+
+    /// Whether the leader of the row renewed since the store took the place of another, if it did: what
+    /// the row shows may be long over otherwise.
+    pub(super) fn is_confirmed(&self) -> bool {
+        let beaten = self.record.as_ref().map(|record| record.beaten_at);
+        self.replaced.is_none_or(|at| beaten.is_some_and(|beaten| beaten > at))
     }
 
     /// Whether operators keep a candidate from winning.

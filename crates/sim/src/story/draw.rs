@@ -171,9 +171,8 @@ fn skews(random: &mut Random, setting: &mut Setting) {
 }
 
 pub(super) fn faults(random: &mut Random, setting: &Setting) -> Vec<Fault> {
-    let here = |kind: Kind| {
-        !kind.is_of_conduct() && !kind.is_of_succession() && !kind.is_compound()
-    };
+    let here =
+        |kind: Kind| !kind.is_of_conduct() && !kind.is_of_succession() && !kind.is_compound();
     drawn(random, setting, here, Vec::new())
 }
 

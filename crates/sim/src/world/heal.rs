@@ -84,8 +84,7 @@ impl World<'_> {
         let mut due = u64::try_from(bound.as_nanos()).unwrap_or(u64::MAX);
         // Whoever lets others go first waits for so long in vain if they do not come.
         due += self.processes.iter().map(|process| process.deference).max().unwrap_or(0);
-        let new_rules =
-            self.story.has(Kind::NewRules) || self.story.has(Kind::RulesThenDelete);
+        let new_rules = self.story.has(Kind::NewRules) || self.story.has(Kind::RulesThenDelete);
         if self.story.goes_back() && new_rules {
             // A store that went back is waited out by the longest lease that was ever seen: rules differ
             // by a factor of two at most.

@@ -5,10 +5,12 @@
 
 use std::collections::BTreeMap;
 
+use incumbent_protocol::lease::request::Holding;
+use incumbent_protocol::lease::row::Record;
 use incumbent_protocol::observation::Mark;
 use incumbent_protocol::rounds::register::Vars;
 use incumbent_protocol::term::Term;
-use incumbent_protocol::time::Time;
+use incumbent_protocol::time::{StoreTime, Time};
 
 use crate::clock::{At, Skew, WHOLE};
 use incumbent_audit::{Report, Violation};
@@ -24,6 +26,11 @@ const RENEWED_OR_TAKEN: &str = "renewed_or_taken";
 /// given back before anything else is asked.
 const GIVEN_BACK: &str = "given_back";
 
+/// After a store that knows it went back to a term of the past, no work of that term is committed, unless
+/// its leader's renewal arrived since, which is the documented exception. History does not show what a
+/// store knows and when a renewal arrived.
+const BY_TRANSACTION: &str = "by_transaction";
+
 /// Rounds become longer by a delta at a time and stay between the first round and the cap; they
 /// become shorter only as was announced, and only a lease of the longer round after that.
 const PACED_AS_ANNOUNCED: &str = "paced_as_announced";
@@ -35,6 +42,10 @@ pub(super) struct Oaths {
     takeovers: u64,
     paces: u64,
     debts: u64,
+    /// By election: the newest term that was issued.
+    newest: BTreeMap<usize, Term>,
+    /// By election: the row of the past that a store went back to, and when it was beaten.
+    past: BTreeMap<usize, (Term, StoreTime)>,
     /// By election: when the shorter round was announced that is under way.
     announced: BTreeMap<usize, At>,
     broken: Vec<Violation>,
@@ -82,6 +93,41 @@ impl Oaths {
             let story =
                 format!("{who} won term {term}, did not take it up, and did not give it back");
             self.accuse(GIVEN_BACK, at, story);
+        }
+    }
+
+    /// A term was issued, and whatever was there before is over.
+    pub(super) fn issued(&mut self, election: usize, term: Term) {
+        self.past.remove(&election);
+        let newest = self.newest.entry(election).or_insert(term);
+        *newest = term.max(*newest);
+    }
+
+    /// A store went back to a row, and knows it.
+    pub(super) fn went_back(&mut self, election: usize, row: Option<&Record>) {
+        self.past.remove(&election);
+        let newest = self.newest.get(&election).copied();
+        if let Some(row) = row.filter(|row| Some(row.term) < newest) {
+            self.past.insert(election, (row.term, row.beaten_at));
+        }
+    }
+
+    /// A transaction of a term was committed, under this row.
+    pub(super) fn worked(
+        &mut self,
+        at: At,
+        election: usize,
+        holding: &Holding,
+        row: Option<&Record>,
+    ) {
+        let then = (holding.term, row.map(|row| row.beaten_at));
+        if self.past.get(&election).is_some_and(|&(term, beat)| (term, Some(beat)) == then) {
+            let Holding { candidate, term } = holding;
+            let story = format!(
+                "work of {candidate} in term {term} of election-{election} was committed after the store went back to it, \
+                 though a newer term had been issued"
+            );
+            self.accuse(BY_TRANSACTION, at, story);
         }
     }
 
@@ -155,7 +201,6 @@ mod tests {
     use incumbent_protocol::rounds::pace::{Pace, Pacing};
     use incumbent_protocol::rounds::register::MemberId;
     use incumbent_protocol::term::Recorded;
-    use incumbent_protocol::time::StoreTime;
 
     fn properties(oaths: Oaths) -> Vec<&'static str> {
         let mut report = Report::default();
@@ -188,6 +233,41 @@ mod tests {
         oaths.owed(1, &"a", term, true);
         oaths.owed(2, &"a", term, false);
         assert_eq!(properties(oaths), [GIVEN_BACK]);
+    }
+
+    #[test]
+    fn work_of_the_past_is_told_until_its_leader_renewed_or_another_term_began() {
+        use incumbent_protocol::lease::row::State;
+        use incumbent_protocol::rules::{Expiry, Rules};
+        let term = |number| Term::recorded(number).expect("terms begin at one");
+        let name = incumbent_protocol::identity::CandidateName::new("a").expect("a name");
+        let incarnation = incumbent_protocol::identity::Incarnation::from_random(1);
+        let holder = incumbent_protocol::identity::CandidateId::new(name, incarnation);
+        let at = StoreTime::from_micros;
+        let row = Record {
+            state: State::Held,
+            holder: holder.clone(),
+            term: term(5),
+            beat: 3,
+            rules: Rules::new(ms(1_000), ms(100), Expiry::Observed).expect("rules"),
+            since: at(7),
+            beaten_at: at(8),
+            successor: None,
+        };
+        let later = Record { beaten_at: at(9), ..row.clone() };
+        let holding = Holding { candidate: holder, term: term(5) };
+        let mut oaths = Oaths::default();
+        oaths.issued(0, term(5));
+        oaths.went_back(0, Some(&row));
+        oaths.worked(1, 0, &holding, Some(&row));
+        oaths.issued(0, term(6));
+        oaths.went_back(0, None);
+        oaths.worked(2, 0, &holding, Some(&row));
+        oaths.went_back(0, Some(&row));
+        oaths.worked(3, 0, &holding, Some(&later));
+        assert!(oaths.broken.is_empty());
+        oaths.worked(4, 0, &holding, Some(&row));
+        assert_eq!(properties(oaths), [BY_TRANSACTION]);
     }
 
     #[test]

@@ -65,7 +65,12 @@ impl World<'_> {
     fn roll_back(&mut self, fault: Fault, knows: bool, long: bool) {
         let behind = self.store.rows.is_behind(self.now);
         let by = if behind { fault.span.min(self.now - self.claimed) } else { fault.span };
-        if self.store.rows.roll_back(self.now, by, knows) {
+        let lost = self.store.rows.roll_back(self.now, by, knows);
+        for election in 0..self.elections.len() {
+            let row = self.store.rows.row(election);
+            self.oaths.went_back(election, row.filter(|_| knows));
+        }
+        if lost {
             self.tally.fire(fault.kind);
             self.tally.short_known += u64::from(knows && !long);
             self.tally.long_known += u64::from(knows && long);

@@ -108,6 +108,7 @@ impl World<'_> {
         self.oaths.taken_over(self.now, &claim.candidate, claim.expected, replaced);
         self.tally.terms += 1;
         self.claimed = self.now;
+        self.oaths.issued(election, claim.term);
         let controls = self.store.rows.controls(election);
         let now = Time::from_nanos(self.now);
         self.no_term_against_orders.begun(now, claim, controls);

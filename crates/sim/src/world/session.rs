@@ -7,6 +7,7 @@
 
 use incumbent_protocol::history;
 use incumbent_protocol::lease::request::Holding;
+use incumbent_protocol::lease::row::Snapshot;
 use incumbent_protocol::term::Term;
 
 use super::World;
@@ -125,6 +126,7 @@ impl World<'_> {
             return;
         };
         let snapshot = self.store.rows.snapshot(now, usize::from(open.election));
+        let snapshot = as_guarded(self.plant, snapshot);
         open.seen = Some(seen(&snapshot));
         if open.holding.may_commit(&snapshot) || self.plant == Plant::UnguardedCommit {
             self.answer_session(session);
@@ -141,6 +143,7 @@ impl World<'_> {
             return;
         };
         let snapshot = self.store.rows.snapshot(now, usize::from(open.election));
+        let snapshot = as_guarded(self.plant, snapshot);
         let minds = self.story.setting.transactions == Some(Isolation::Snapshot);
         let changed = minds && open.seen != Some(seen(&snapshot));
         let passes = open.holding.may_commit(&snapshot) && !changed;
@@ -191,6 +194,8 @@ impl World<'_> {
             return;
         };
         self.tally.committed += 1;
+        let row = self.store.rows.row(usize::from(*election));
+        self.oaths.worked(self.now, usize::from(*election), holding, row);
         let line = history::Event::Committed {
             election: self.elections[usize::from(*election)].clone(),
             term: holding.term,
@@ -262,4 +267,10 @@ impl World<'_> {
             self.let_in(next);
         }
     }
+}
+
+/// What the guard makes of what it reads.
+fn as_guarded(plant: Plant, snapshot: Snapshot) -> Snapshot {
+    let believes = plant == Plant::GuardIgnoresReplacement;
+    Snapshot { replaced: snapshot.replaced.filter(|_| !believes), ..snapshot }
 }
