@@ -103,10 +103,15 @@ impl Oaths {
         *newest = term.max(*newest);
     }
 
+    /// The newest term that was ever issued.
+    pub(super) fn newest(&self, election: usize) -> Option<Term> {
+        self.newest.get(&election).copied()
+    }
+
     /// A store went back to a row, and knows it.
     pub(super) fn went_back(&mut self, election: usize, row: Option<&Record>) {
         self.past.remove(&election);
-        let newest = self.newest.get(&election).copied();
+        let newest = self.newest(election);
         if let Some(row) = row.filter(|row| Some(row.term) < newest) {
             self.past.insert(election, (row.term, row.beaten_at));
         }

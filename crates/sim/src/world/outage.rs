@@ -45,7 +45,10 @@ impl World<'_> {
                 self.roll_back(fault, luck || !long, long);
             }
             Kind::Promotion => {
-                self.store.rows.step(self.now, fault.level);
+                // Terms that were lost before rest on the clock alone.
+                if fault.level > 0 || self.shows_newest_terms() {
+                    self.store.rows.step(self.now, fault.level);
+                }
                 self.roll_back(fault, true, down >= self.story.setting.long_outage());
             }
             Kind::Delete => {
@@ -58,6 +61,15 @@ impl World<'_> {
             _ => self.tally.fire(fault.kind),
         }
         self.stay_down(down);
+    }
+
+    /// Whether no term is lost that was ever issued.
+    fn shows_newest_terms(&self) -> bool {
+        let mut elections = 0..self.elections.len();
+        elections.all(|election| {
+            let found = self.store.rows.row(election).map(|record| record.term);
+            found == self.oaths.newest(election)
+        })
     }
 
     /// The last writes are lost; claims are not while the clock is behind, because a candidate that
