@@ -33,6 +33,8 @@ pub enum Plant {
     FenceByName,
     /// The supervisor cancels work when the lease ends instead of before.
     CancelLate,
+    /// The driver of a leader sleeps until something is due, on a timer that stands still with its host.
+    NoNap,
     /// The supervisor misses the notice of a loss.
     NoticeDropped,
     /// The database commits fenced transactions without looking at the term.
@@ -74,11 +76,14 @@ impl Plant {
                     )
             ),
             // A roster's claims are no bids of their own, and are compared as a whole; and they wait
-            // for a lease at the cap, whatever the row says.
+            // for a lease at the cap, whatever the row says. No world of rounds has shown yet what comes
+            // of a beat whose instant is not compared.
             Protocol::Rounds => !matches!(
                 self,
                 Plant::UnguardedClaim
-                    | Plant::Protocol(Bug::LongestForgotten | Bug::ReleasedAtOnce)
+                    | Plant::Protocol(
+                        Bug::LongestForgotten | Bug::ReleasedAtOnce | Bug::InstantForgotten
+                    )
             ),
         }
     }
@@ -98,6 +103,7 @@ impl Plant {
             Plant::UnguardedClaim,
             Plant::FenceByName,
             Plant::CancelLate,
+            Plant::NoNap,
             Plant::NoticeDropped,
             Plant::UnguardedCommit,
             Plant::GuardAtBegin,
@@ -121,6 +127,7 @@ impl Plant {
             Plant::UnguardedClaim => "unguarded_claim",
             Plant::FenceByName => "fence_by_name",
             Plant::CancelLate => "cancel_late",
+            Plant::NoNap => "no_nap",
             Plant::NoticeDropped => "notice_dropped",
             Plant::UnguardedCommit => "unguarded_commit",
             Plant::GuardAtBegin => "guard_at_begin",

@@ -141,6 +141,8 @@ mod lease {
             Plant::FenceByName => "fence_order";
         work_that_is_cancelled_when_the_lease_ends_is_caught:
             Plant::CancelLate => "work_stops_in_time";
+        a_driver_that_sleeps_on_after_its_host_woke_is_caught:
+            Plant::NoNap => "work_stops_in_time";
         a_loss_that_the_supervisor_does_not_hear_of_is_caught:
             Plant::NoticeDropped => "work_stops_in_time";
         candidates_told_apart_by_name_alone_are_caught:
@@ -234,6 +236,8 @@ mod rounds {
             Plant::FenceByName => "fence_order";
         work_that_is_cancelled_when_the_lease_ends_is_caught:
             Plant::CancelLate => "work_stops_in_time";
+        a_driver_that_sleeps_on_after_its_host_woke_is_caught:
+            Plant::NoNap => "work_stops_in_time";
         a_loss_that_the_supervisor_does_not_hear_of_is_caught:
             Plant::NoticeDropped => "work_stops_in_time";
         candidates_told_apart_by_name_alone_are_caught:
@@ -256,8 +260,6 @@ mod rounds {
             Plant::Protocol(Bug::ReplacementIgnored) => "at_most_one_lease";
         an_observation_carried_over_to_another_store_is_caught:
             Plant::Protocol(Bug::ReplacementForgotten) => "at_most_one_lease";
-        an_observation_that_ignores_when_a_beat_came_is_caught:
-            Plant::Protocol(Bug::InstantForgotten) => "at_most_one_lease";
         a_guard_that_believes_a_store_that_went_back_is_caught:
             Plant::GuardIgnoresReplacement => "by_transaction";
         a_challenger_that_waits_for_the_shorter_lease_is_caught:
