@@ -6,12 +6,15 @@
 
 use incumbent_protocol::candidacy::Wish;
 use incumbent_protocol::history;
+use incumbent_protocol::lease::request::Request;
 use incumbent_protocol::rounds::membership::WATCHED;
+use incumbent_protocol::rules::Rules;
 use incumbent_protocol::time::Time;
 
 use super::{World, small};
 use crate::clock::{At, Span, WHOLE};
 use crate::fault::Kind;
+use crate::mail::Body;
 use crate::queue::Event;
 
 impl World<'_> {
@@ -90,15 +93,24 @@ impl World<'_> {
             // by a factor of two at most.
             due += setting.lease * 2;
         }
-        if let Some(record) = self.store.rows.row(election) {
-            if record.successor.is_some() || self.leaves_to_an_heir(election) {
-                // Reserved for somebody who may not be there: that one has a lease's time to come.
-                due += setting.lease;
+        let row = self.store.rows.row(election);
+        if row.is_some_and(|record| record.successor.is_some()) || self.leaves_to_an_heir(election)
+        {
+            // Reserved for somebody who may not be there: that one has a lease's time to come.
+            due += setting.lease;
+        }
+        let other = |rules: &Rules| rules != self.manner.timing.rules();
+        let held = row.is_some_and(|record| other(&record.rules));
+        // A bid of somebody who kept other rules may be under way, and win yet.
+        let bid = self.mails.iter().any(|mail| match &mail.body {
+            Body::Request { request: Request::Bid(bid), .. } => {
+                usize::from(mail.election) == election && other(&bid.rules)
             }
-            if record.rules != *self.manner.timing.rules() {
-                // Held under other rules: who is turned away by them tries again a while later.
-                due += setting.lease * 5;
-            }
+            _ => false,
+        });
+        if held || bid {
+            // Held under other rules: who is turned away by them tries again a while later.
+            due += setting.lease * 5;
         }
         self.now + self.on_the_slowest_clock(due) + self.latencies()
     }
