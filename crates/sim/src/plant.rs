@@ -43,8 +43,6 @@ pub enum Plant {
     GuardAtBegin,
     /// The guard of a fenced transaction reads the term without locking it.
     UnlockedGuard,
-    /// The guard of a fenced transaction believes the row of a store that took the place of another.
-    GuardIgnoresReplacement,
     /// The client takes a fenced transaction of unknown outcome for committed.
     LostCommitAsDone,
     /// The database decides an exclusive round on what it saw before it waited for the lock, and
@@ -108,7 +106,6 @@ impl Plant {
             Plant::UnguardedCommit,
             Plant::GuardAtBegin,
             Plant::UnlockedGuard,
-            Plant::GuardIgnoresReplacement,
             Plant::LostCommitAsDone,
             Plant::StaleRoster,
         ];
@@ -132,7 +129,6 @@ impl Plant {
             Plant::UnguardedCommit => "unguarded_commit",
             Plant::GuardAtBegin => "guard_at_begin",
             Plant::UnlockedGuard => "unlocked_guard",
-            Plant::GuardIgnoresReplacement => "guard_ignores_replacement",
             Plant::LostCommitAsDone => "lost_commit_as_done",
             Plant::StaleRoster => "stale_roster",
         }

@@ -169,8 +169,6 @@ mod lease {
             Plant::Protocol(Bug::ReplacementForgotten) => "at_most_one_lease";
         an_observation_that_ignores_when_a_beat_came_is_caught:
             Plant::Protocol(Bug::InstantForgotten) => "at_most_one_lease";
-        a_guard_that_believes_a_store_that_went_back_is_caught:
-            Plant::GuardIgnoresReplacement => "by_transaction";
         a_claim_that_waits_for_what_an_old_row_names_is_caught:
             Plant::Protocol(Bug::LongestForgotten) => "at_most_one_lease";
         a_challenger_that_waits_for_the_shorter_lease_is_caught:
@@ -260,8 +258,6 @@ mod rounds {
             Plant::Protocol(Bug::ReplacementIgnored) => "at_most_one_lease";
         an_observation_carried_over_to_another_store_is_caught:
             Plant::Protocol(Bug::ReplacementForgotten) => "at_most_one_lease";
-        a_guard_that_believes_a_store_that_went_back_is_caught:
-            Plant::GuardIgnoresReplacement => "by_transaction";
         a_challenger_that_waits_for_the_shorter_lease_is_caught:
             Plant::Protocol(Bug::ShorterLease) => "at_most_one_lease";
         a_term_that_is_renewed_though_an_order_ended_it_is_caught:

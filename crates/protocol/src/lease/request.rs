@@ -523,6 +523,17 @@ mod tests {
     }
 
     #[test]
+    fn in_a_store_that_went_back_fenced_work_commits_only_once_its_term_was_renewed() {
+        let mut snapshot = went_back(State::Held);
+        let holding = Holding { candidate: candidate("ann", 1), term: term(7) };
+        assert!(!holding.may_commit(&snapshot), "the term may be one of the past");
+        if let Some(record) = &mut snapshot.record {
+            record.beaten_at = at(111);
+        }
+        assert!(holding.may_commit(&snapshot));
+    }
+
+    #[test]
     fn a_beat_soon_after_the_store_went_back_proves_nothing() {
         let mut snapshot = went_back(State::Released);
         if let Some(record) = &mut snapshot.record {

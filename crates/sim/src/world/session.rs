@@ -7,7 +7,6 @@
 
 use incumbent_protocol::history;
 use incumbent_protocol::lease::request::Holding;
-use incumbent_protocol::lease::row::Snapshot;
 use incumbent_protocol::term::Term;
 
 use super::World;
@@ -126,7 +125,6 @@ impl World<'_> {
             return;
         };
         let snapshot = self.store.rows.snapshot(now, usize::from(open.election));
-        let snapshot = as_guarded(self.plant, snapshot);
         open.seen = Some(seen(&snapshot));
         if open.holding.may_commit(&snapshot) || self.plant == Plant::UnguardedCommit {
             self.answer_session(session);
@@ -143,7 +141,6 @@ impl World<'_> {
             return;
         };
         let snapshot = self.store.rows.snapshot(now, usize::from(open.election));
-        let snapshot = as_guarded(self.plant, snapshot);
         let minds = self.story.setting.transactions == Some(Isolation::Snapshot);
         let changed = minds && open.seen != Some(seen(&snapshot));
         let passes = open.holding.may_commit(&snapshot) && !changed;
@@ -267,10 +264,4 @@ impl World<'_> {
             self.let_in(next);
         }
     }
-}
-
-/// What the guard makes of what it reads.
-fn as_guarded(plant: Plant, snapshot: Snapshot) -> Snapshot {
-    let believes = plant == Plant::GuardIgnoresReplacement;
-    Snapshot { replaced: snapshot.replaced.filter(|_| !believes), ..snapshot }
 }
