@@ -26,7 +26,10 @@ async fn a_voter_is_added_and_another_removed_where_two_thousand_elections_are_l
     let begun = Instant::now();
     let added = soon("one more", all[1].add_voter(&cluster.address(3))).await.expect("added");
     let took = begun.elapsed();
-    println!("a change of the voters with {ELECTIONS} elections took {took:?}");
+    #[expect(clippy::print_stdout, reason = "how long it took is for people to read")]
+    {
+        println!("a change of the voters with {ELECTIONS} elections took {took:?}");
+    }
     assert_eq!((added.members.len(), added.settled), (4, true));
     let removed = soon("one less", all[1].remove_voter(&cluster.address(2))).await;
     let removed = removed.expect("removed");
