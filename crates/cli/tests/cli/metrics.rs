@@ -3,6 +3,8 @@
 use std::io::{Read, Write};
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
 
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+
 use crate::support::{Desk, PATIENCE, Running, until};
 
 /// An address that is free at this moment.
@@ -126,7 +128,10 @@ fn many_who_connect_and_ask_nothing_neither_end_the_candidate_nor_hide_its_metri
     // More connections than it may have files open.
     let ann = Running::start(after(&desk, "ulimit -n 200", &args));
     assert_eq!(ann.line(), "begun");
-    let idle: Vec<TcpStream> = (0..400)
+    let limit = getrlimit(Resource::Nofile);
+    let raised = setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, ..limit });
+    raised.expect("this test may open as many files as the system allows");
+    let idle: Vec<TcpStream> = (0..1_000)
         .map(|_| {
             let mut stream = TcpStream::connect(address).expect("a connection");
             // It may have been closed already, for the sake of the next one.
