@@ -20,7 +20,7 @@ use crate::step::show;
 use crate::{printer, process, sim};
 
 /// How many suites that wait run at a time. Their load is far below one core each.
-const WAITING: usize = 4;
+const WAITING: usize = 3;
 /// How many suites that compute run at a time.
 const COMPUTING: usize = 2;
 /// How often the suites that still run are named.
