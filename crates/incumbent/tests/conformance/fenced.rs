@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use incumbent::{Backend, Cause, Effect, Election, Error, Leadership, Order};
+use incumbent::{Backend, Cause, Effect, Election, Error, Leadership, Order, Retry};
 use sqlx::Connection;
 
 use crate::ground::Ground;
@@ -74,8 +74,18 @@ async fn depose(ground: &Ground, first: &Leadership, one: &Election, two: &Elect
     seen(one, "two").await;
     let term = Some(first.term().get());
     ground.heard_of("two").await;
-    let order = two.backend().takeover(BILLING, "two", term, "ann", None);
-    order.await.expect("taken over");
+    // A busy server may not answer in time. Then it may be carried out all the same, and a second one is
+    // refused.
+    let mut tried = false;
+    until("the takeover", async || {
+        let order = two.backend().takeover(BILLING, "two", term, "ann", None).await;
+        let Err(error) = order else { return true };
+        let later = error.retry() == Retry::Later;
+        assert!(later || tried, "taken over: {error}");
+        tried = true;
+        !later
+    })
+    .await;
     soon("the loss", first.lost()).await;
     // The deposed leader's process lets go, though its work does not stop.
     one.backend().clone().close().await;

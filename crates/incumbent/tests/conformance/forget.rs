@@ -1,6 +1,6 @@
 //! Removing elections.
 
-use incumbent::{Backend, Error, OrderError, Removal};
+use incumbent::{Backend, Error, OrderError, Removal, Retry};
 
 use crate::ground::Ground;
 use crate::support::{BILLING, SHORT, close_all, lead, resign, soon, until, vanish};
@@ -18,7 +18,7 @@ async fn forget(operator: &Backend) -> Removal {
                         | OrderError::Contended { .. }
                         | OrderError::Unwatched { .. }
                 )
-            );
+            ) || error.retry() == Retry::Later;
             assert!(refused, "{error:?}");
         }
         removal = forgotten.ok();
