@@ -5,8 +5,8 @@
 //! Promises: an order that was carried out shows in the store, and undoes nothing of another order; one
 //! that names another term is refused, and a refused one changes nothing. What is in force changes by
 //! orders alone. A term that an order ended is not renewed. A term that is reserved begins for another
-//! candidate only after the row stood still for the lease, and for two leases if it was not let go of.
-//! Letting go and orders are beats too: the row stands still from the last write on, whoever made it.
+//! candidate only after the row stood still for the lease, counted from the last beat, and for two leases
+//! if it was not let go of.
 
 use core::time::Duration;
 use std::collections::BTreeMap;
@@ -43,8 +43,9 @@ struct Kept {
     ended: Option<Term>,
     /// For whom the next term is reserved, and how long others must have seen the row stand still.
     reserved: Option<(CandidateName, Duration)>,
-    /// When the row was last written.
-    written: Option<Time>,
+    /// Since when its mark, the term and the beat, stands still. Letting go of a term, and an order, do
+    /// not change the mark: others count from the last beat that they saw.
+    still_since: Option<Time>,
 }
 
 /// An order as it reached the store.
@@ -86,13 +87,13 @@ impl OrdersHold {
             kept.ended = ended;
         }
         if given.done && after.record != before.record {
-            kept.write(at, after.record.as_ref());
+            kept.reserve(after.record.as_ref());
         }
     }
 
     /// A term was let go of.
-    pub fn let_go(&mut self, at: Time, election: usize, row: Option<&Record>) {
-        self.kept.entry(election).or_default().write(at, row);
+    pub fn let_go(&mut self, election: usize, row: Option<&Record>) {
+        self.kept.entry(election).or_default().reserve(row);
     }
 
     /// A term was renewed.
@@ -103,7 +104,8 @@ impl OrdersHold {
             let story = format!("{who} renewed term {term} at {at}, which an order had ended");
             self.finding.accuse(at, story, &[]);
         }
-        kept.write(at, row);
+        kept.still_since = Some(at);
+        kept.reserve(row);
     }
 
     /// A term began. `fast` is how much faster than the world a clock may run, so that a lease seems
@@ -113,18 +115,19 @@ impl OrdersHold {
         let kept = self.kept.entry(election).or_default();
         let (who, term) = (&claim.candidate, claim.term);
         if let (Some((heir, patience)), Some(since), Some(fast)) =
-            (&kept.reserved, kept.written, fast)
+            (&kept.reserved, kept.still_since, fast)
             && *heir != who.name
             && is_short(at.since(since), *patience, fast)
         {
             let story = format!(
-                "term {term} of {who} began at {at}, though it was reserved for {heir}, the row was last written at {since} \
-                 and others must wait for {patience:?}"
+                "term {term} of {who} began at {at}, though it was reserved for {heir}, the last beat was at {since} and \
+                 others must wait for {patience:?}"
             );
             self.finding.accuse(at, story, &[]);
         }
         kept.ended = None;
-        kept.write(at, Some(&claim.record()));
+        kept.still_since = Some(at);
+        kept.reserve(Some(&claim.record()));
     }
 
     /// The store went back, or somebody changed what is in force by hand: nothing is known any more.
@@ -139,8 +142,7 @@ impl OrdersHold {
 }
 
 impl Kept {
-    fn write(&mut self, at: Time, row: Option<&Record>) {
-        self.written = Some(at);
+    fn reserve(&mut self, row: Option<&Record>) {
         self.reserved = row.and_then(|row| {
             let leases = if row.state == State::Released { 1 } else { 2 };
             Some((row.successor.clone()?, row.rules.lease() * leases))

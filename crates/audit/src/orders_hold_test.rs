@@ -189,8 +189,8 @@ fn a_reserved_term_is_kept_for_a_lease_or_for_two() {
         for (who, waited, broken) in [(C, patience - 1, true), (C, patience, false), (B, 0, false)]
         {
             let mut judge = OrdersHold::default();
-            judge.renewed(at(90), 0, Some(&row(State::Held, None)));
-            judge.let_go(at(100), 0, Some(&row(state, Some(B))));
+            judge.renewed(at(100), 0, Some(&row(State::Held, None)));
+            judge.let_go(0, Some(&row(state, Some(B))));
             judge.begun(at(100 + waited), 0, &claim(who), Some(0));
             let told = stories(judge);
             assert_eq!(told.len(), usize::from(broken), "{told:?}");

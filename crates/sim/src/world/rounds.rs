@@ -144,7 +144,7 @@ impl World<'_> {
         for write in writes {
             match write {
                 Write::Beat => self.orders_hold.renewed(now, election, row),
-                Write::Release { .. } => self.orders_hold.let_go(now, election, row),
+                Write::Release { .. } => self.orders_hold.let_go(election, row),
                 _ => {}
             }
         }

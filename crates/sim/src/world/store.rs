@@ -204,7 +204,7 @@ impl World<'_> {
                 let outcome = self.store.rows.resign(self.now, election, term);
                 if matches!(outcome, Outcome::Committed(_)) {
                     let row = self.store.rows.row(election);
-                    self.orders_hold.let_go(Time::from_nanos(self.now), election, row);
+                    self.orders_hold.let_go(election, row);
                 }
                 self.ring();
                 End::Answered(outcome)
