@@ -46,6 +46,12 @@ pub(crate) fn wall() -> StoreTime {
     StoreTime::from_micros(nanos(ClockId::Realtime) / 1_000)
 }
 
+/// Less than a tenth of a second, drawn: no two instants that it is added to are the same.
+#[cfg(any(feature = "sqlite", feature = "postgres", feature = "mysql"))]
+pub(crate) fn drawn_micros() -> u64 {
+    getrandom::u64().unwrap_or_default() & 0xffff
+}
+
 /// Names the lease clock: stamps of equal names are comparable. On Linux that is one boot of one
 /// host.
 pub(crate) fn name() -> String {

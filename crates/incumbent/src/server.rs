@@ -355,12 +355,13 @@ impl<D: Dialect> Store<D> {
         self.ask(1, Self::replacement()).await.map(drop)
     }
 
-    /// The statement for that. Whoever is second finds nothing left to do. The time is not before any
-    /// beat that is there, for the clock of the other server may have been ahead of this one's.
+    /// The statement for that. A second process finds nothing left to do. The time is not before any
+    /// beat that is there, for the clock of the other server may have been ahead of this one's. So two
+    /// replacements could have the same time: some of its digits are drawn.
     fn replacement() -> String {
-        let (lineage, now) = (D::LINEAGE, D::NOW);
+        let (lineage, now, drawn) = (D::LINEAGE, D::NOW, clock::drawn_micros());
         format!(
-            "UPDATE incumbent_meta SET value = CONCAT({lineage}, ' ',
+            "UPDATE incumbent_meta SET value = CONCAT({lineage}, ' ', {drawn} +
                 GREATEST({now}, (SELECT COALESCE(MAX(beaten_us), 0) FROM incumbent_beat)))
             WHERE item = 'lineage' AND LEFT(value, CHAR_LENGTH({lineage}) + 1) <> CONCAT({lineage}, ' ')"
         )

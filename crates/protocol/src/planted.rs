@@ -45,8 +45,6 @@ pub enum Bug {
     /// Observers compare terms and beats alone, which a store that went back counts again: neither when
     /// a beat was made nor, after a renewal, that the store took the place of another.
     ReplacementForgotten,
-    /// The instant of a beat is no part of what is observed.
-    InstantForgotten,
     /// When a store went back, only the lease that its row names is waited for.
     LongestForgotten,
     /// A challenger waits for the shorter of its own lease and the leader's.
@@ -171,7 +169,6 @@ impl Bug {
         Bug::ShrunkAtOnce,
         Bug::ReplacementIgnored,
         Bug::ReplacementForgotten,
-        Bug::InstantForgotten,
         Bug::LongestForgotten,
         Bug::ShorterLease,
         Bug::EndingRenewed,
@@ -251,7 +248,6 @@ impl Bug {
             Bug::ShrunkAtOnce => "shrunk_at_once",
             Bug::ReplacementIgnored => "replacement_ignored",
             Bug::ReplacementForgotten => "replacement_forgotten",
-            Bug::InstantForgotten => "instant_forgotten",
             Bug::LongestForgotten => "longest_forgotten",
             Bug::ShorterLease => "shorter_lease",
             Bug::EndingRenewed => "ending_renewed",

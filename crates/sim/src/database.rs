@@ -270,10 +270,13 @@ impl Database {
         self.note_replaced(at);
     }
 
-    /// Not before any beat that is there: the clock of the other database may have been ahead.
+    /// Not before any beat that is there: the clock of the other database may have been ahead. Each
+    /// replacement has a time of its own, as in the library, which draws some of its digits.
     fn note_replaced(&mut self, at: At) {
         let beats = self.rows.iter().flatten().map(|record| record.beaten_at);
-        self.replaced = beats.chain([self.time(at)]).max();
+        let last = beats.chain(self.replaced).max().map(|last| last.as_micros() + 1);
+        let now = self.time(at).as_micros();
+        self.replaced = Some(StoreTime::from_micros(last.unwrap_or_default().max(now)));
     }
 }
 

@@ -74,14 +74,11 @@ impl Plant {
                     )
             ),
             // A roster's claims are no bids of their own, and are compared as a whole; and they wait
-            // for a lease at the cap, whatever the row says. No world of rounds has shown yet what comes
-            // of a beat whose instant is not compared.
+            // for a lease at the cap, whatever the row says.
             Protocol::Rounds => !matches!(
                 self,
                 Plant::UnguardedClaim
-                    | Plant::Protocol(
-                        Bug::LongestForgotten | Bug::ReleasedAtOnce | Bug::InstantForgotten
-                    )
+                    | Plant::Protocol(Bug::LongestForgotten | Bug::ReleasedAtOnce)
             ),
         }
     }

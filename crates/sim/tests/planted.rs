@@ -167,8 +167,6 @@ mod lease {
             Plant::Protocol(Bug::ReplacementIgnored) => "at_most_one_lease";
         an_observation_carried_over_to_another_store_is_caught:
             Plant::Protocol(Bug::ReplacementForgotten) => "at_most_one_lease";
-        an_observation_that_ignores_when_a_beat_came_is_caught:
-            Plant::Protocol(Bug::InstantForgotten) => "at_most_one_lease";
         a_claim_that_waits_for_what_an_old_row_names_is_caught:
             Plant::Protocol(Bug::LongestForgotten) => "at_most_one_lease";
         a_challenger_that_waits_for_the_shorter_lease_is_caught:

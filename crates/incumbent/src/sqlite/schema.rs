@@ -86,13 +86,15 @@ pub(crate) async fn apply(
     Ok(Meta { replaced_at, file, version: VERSION })
 }
 
-/// The present, but not before any beat that is there: the clock may have been set back since.
+/// The present, but not before any beat that is there: the clock may have been set back since. So two
+/// replacements could have the same time: some of its digits are drawn.
 async fn replacement(write: &mut SqliteConnection) -> Result<StoreTime, Error> {
     let beats = "SELECT MAX(beaten_us) FROM incumbent_beat";
     let last: Option<i64> =
         sqlx::query_scalar(beats).fetch_one(write).await.map_err(sqlite::trouble)?;
     let last = last.and_then(|micros| u64::try_from(micros).ok()).map(StoreTime::from_micros);
-    Ok(last.unwrap_or_default().max(clock::wall()))
+    let time = last.unwrap_or_default().max(clock::wall()).as_micros();
+    Ok(StoreTime::from_micros(time.saturating_add(clock::drawn_micros())))
 }
 
 async fn note(write: &mut SqliteConnection, key: &str, value: Option<String>) -> Result<(), Error> {

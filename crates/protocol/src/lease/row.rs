@@ -123,10 +123,9 @@ impl Snapshot {
     pub fn view(&self) -> View {
         let alone = planted::is(Bug::ReplacementForgotten);
         let forgotten = alone && !self.may_lack_writes(Duration::ZERO);
-        let minds = !alone && !planted::is(Bug::InstantForgotten);
         View {
             mark: self.mark(),
-            beaten_at: self.record.as_ref().filter(|_| minds).map(|record| record.beaten_at),
+            beaten_at: self.record.as_ref().filter(|_| !alone).map(|record| record.beaten_at),
             replaced: self.replaced.filter(|_| !forgotten),
         }
     }
