@@ -140,6 +140,7 @@ impl Judge {
     pub fn uneven(&mut self, now: Time, until: Time) {
         self.uneven.push((now, until));
         self.token_growth.uneven(until);
+        self.work_stops_in_time.uneven(now, until);
     }
 
     /// Takes one line.

@@ -37,6 +37,8 @@ pub struct WorkStopsInTime {
     latest: Vec<Option<Spot>>,
     /// Every pause and kill is marked, to the instant: no grace, and silence is no sign of death.
     marked: bool,
+    /// Spans in which clocks may differ by more than the margin.
+    uneven: Vec<(Time, Time)>,
     finding: Finding,
 }
 
@@ -175,15 +177,23 @@ impl WorkStopsInTime {
         WorkStopsInTime { marked, ..WorkStopsInTime::default() }
     }
 
+    /// From then until then clocks may differ by more than the margin: two may lead, and work that begins
+    /// beside another's is not the fault of either.
+    pub(crate) fn uneven(&mut self, from: Time, until: Time) {
+        self.uneven.push((from, until));
+    }
+
     const fn grace(&self) -> Duration {
         if self.marked { Duration::ZERO } else { GRACE }
     }
 
     fn began(&mut self, fact: &Fact<'_>, contest: Contest, term: Term) {
         self.finding.facts += 1;
+        let even = !self.uneven.iter().any(|&(from, until)| from <= fact.at && fact.at <= until);
         let row = self.posts.row(contest);
         for (index, post) in row.iter_mut().enumerate() {
             if let Some(post) = post
+                && even
                 && index != fact.who.0
                 && post.open > 0
                 && post.clock == fact.clock

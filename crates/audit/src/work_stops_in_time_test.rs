@@ -2,6 +2,7 @@
 
 use incumbent_protocol::history::Event;
 use incumbent_protocol::standing::Reason::{Deposed, Ending, Expired, Resigned};
+use incumbent_protocol::time::Time;
 
 use super::super::forge::*;
 use super::super::{Cast, Checker};
@@ -64,6 +65,27 @@ fn work_that_overlaps_a_successors_is_told() {
         work_ended(4, A, 5),
     ];
     accused::<WorkStopsInTime>(&lines, &["a#", "ended at 0.004s", "b#", "began at 0.003s"]);
+}
+
+#[test]
+fn work_that_begins_beside_anothers_while_clocks_differ_is_not_told() {
+    let lines = [
+        gained(1, A, 5, 9),
+        work_began(1, A, 5),
+        lost(2, A, 5, Deposed),
+        gained(3, B, 6, 9),
+        work_began(3, B, 6),
+        work_ended(4, A, 5),
+    ];
+    for (from, until, broken) in [(2, 3, 0), (3, 9, 0), (0, 2, 1), (4, 9, 1)] {
+        let (mut judge, mut cast) = (WorkStopsInTime::default(), Cast::default());
+        let at = |millis: u64| Time::from_nanos(millis * 1_000_000);
+        judge.uneven(at(from), at(until));
+        for line in &lines {
+            judge.line(&cast.fact(line));
+        }
+        assert_eq!(judge.finish(&cast).broken.len(), broken, "{from} to {until}");
+    }
 }
 
 #[test]

@@ -33,8 +33,6 @@ pub enum Plant {
     FenceByName,
     /// The supervisor cancels work when the lease ends instead of before.
     CancelLate,
-    /// The driver of a leader sleeps until something is due, on a timer that stands still with its host.
-    NoNap,
     /// The supervisor misses the notice of a loss.
     NoticeDropped,
     /// The database commits fenced transactions without looking at the term.
@@ -98,7 +96,6 @@ impl Plant {
             Plant::UnguardedClaim,
             Plant::FenceByName,
             Plant::CancelLate,
-            Plant::NoNap,
             Plant::NoticeDropped,
             Plant::UnguardedCommit,
             Plant::GuardAtBegin,
@@ -121,7 +118,6 @@ impl Plant {
             Plant::UnguardedClaim => "unguarded_claim",
             Plant::FenceByName => "fence_by_name",
             Plant::CancelLate => "cancel_late",
-            Plant::NoNap => "no_nap",
             Plant::NoticeDropped => "notice_dropped",
             Plant::UnguardedCommit => "unguarded_commit",
             Plant::GuardAtBegin => "guard_at_begin",

@@ -162,10 +162,6 @@ pub(crate) struct Process {
     /// Until when it is stopped, if it is.
     pub(crate) frozen: Option<At>,
     pub(crate) asleep: bool,
-    /// How long its timer had to run when its host went to sleep: it stands still meanwhile.
-    pub(crate) timer_left: Option<Span>,
-    /// When its host woke up, while its timer still runs.
-    pub(crate) woke: Option<At>,
     pub(crate) clock: HostClock,
     pub(crate) seats: Vec<Seat>,
     /// When presence is written and read.
@@ -207,8 +203,6 @@ impl Process {
             up: false,
             frozen: None,
             asleep: false,
-            timer_left: None,
-            woke: None,
             clock,
             seats: Vec::new(),
             schedule: Schedule::new(),
@@ -284,8 +278,6 @@ impl Process {
         self.turn += 1;
         self.frozen = None;
         self.asleep = false;
-        self.timer_left = None;
-        self.woke = None;
         self.seats.clear();
         self.schedule = Schedule::new();
         self.calling = None;

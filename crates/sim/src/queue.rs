@@ -70,13 +70,6 @@ pub(crate) enum Event {
     End,
 }
 
-impl Event {
-    /// Whether it comes from elsewhere, and wakes up a process that waits for its timer.
-    pub(crate) const fn reaches(&self) -> bool {
-        matches!(self, Event::Answer { .. } | Event::Bell { .. })
-    }
-}
-
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Entry<E> {
     at: At,

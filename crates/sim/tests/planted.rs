@@ -141,8 +141,6 @@ mod lease {
             Plant::FenceByName => "fence_order";
         work_that_is_cancelled_when_the_lease_ends_is_caught:
             Plant::CancelLate => "work_stops_in_time";
-        a_driver_that_sleeps_on_after_its_host_woke_is_caught:
-            Plant::NoNap => "work_stops_in_time";
         a_loss_that_the_supervisor_does_not_hear_of_is_caught:
             Plant::NoticeDropped => "work_stops_in_time";
         candidates_told_apart_by_name_alone_are_caught:
@@ -232,8 +230,6 @@ mod rounds {
             Plant::FenceByName => "fence_order";
         work_that_is_cancelled_when_the_lease_ends_is_caught:
             Plant::CancelLate => "work_stops_in_time";
-        a_driver_that_sleeps_on_after_its_host_woke_is_caught:
-            Plant::NoNap => "work_stops_in_time";
         a_loss_that_the_supervisor_does_not_hear_of_is_caught:
             Plant::NoticeDropped => "work_stops_in_time";
         candidates_told_apart_by_name_alone_are_caught:

@@ -68,10 +68,6 @@ impl World<'_> {
     fn is_to_run(&mut self, number: u8, life: u32, event: Event) -> bool {
         let process = &mut self.processes[usize::from(number)];
         let lives = process.up && process.life == life;
-        if lives && process.woke.is_some() && event.reaches() {
-            self.rouse(number, life);
-        }
-        let process = &mut self.processes[usize::from(number)];
         if lives && process.frozen.is_some() {
             process.deferred.push(event);
         } else if !lives && let Event::Depart { mail } | Event::Answer { mail } = event {

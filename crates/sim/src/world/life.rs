@@ -11,9 +11,6 @@ use crate::plant::Plant;
 use crate::queue::Event;
 use crate::scribe::opened;
 
-/// The longest that the driver of a leader sleeps. As the shipping one does.
-const NAP: Span = 250_000_000;
-
 impl World<'_> {
     pub(super) fn start(&mut self, number: u8) {
         let bits = self.random.next_wide();
@@ -70,15 +67,12 @@ impl World<'_> {
         }
         if asleep && !process.asleep {
             process.asleep = true;
-            let left = process.wakes_at.saturating_sub(self.now);
-            process.timer_left = Some(process.timer_left.unwrap_or(left));
             process.clock.sleep(self.now);
         }
         if process.frozen.is_none() {
             self.scribe.line(self.now, &process.id, history::Event::Paused);
         }
         if process.frozen.is_none_or(|before| before < until) {
-            process.woke = None;
             process.frozen = Some(until);
             let life = process.life;
             if self.plant == Plant::BurstingTimer {
@@ -96,15 +90,10 @@ impl World<'_> {
         {
             return;
         }
+        process.frozen = None;
         if core::mem::take(&mut process.asleep) {
             process.clock.rise(self.now);
-            if self.timer_runs_on(number) {
-                return;
-            }
         }
-        self.judge_nap(number);
-        let process = &mut self.processes[usize::from(number)];
-        process.frozen = None;
         self.scribe.line(self.now, &process.id, history::Event::Resumed);
         self.restate(number);
         let deferred = core::mem::take(&mut self.processes[usize::from(number)].deferred);
@@ -120,49 +109,6 @@ impl World<'_> {
         }
         self.wake_now(number, life);
         self.arm(number);
-    }
-
-    /// The host is awake. Its process does nothing until its timer has run for what was left of it, or
-    /// something reaches it: to itself it is as if it were stopped.
-    fn timer_runs_on(&mut self, number: u8) -> bool {
-        let process = &mut self.processes[usize::from(number)];
-        let leads = process.seats.iter().any(|seat| seat.held.is_some());
-        let most = if leads && self.plant != Plant::NoNap { NAP } else { Span::MAX };
-        let left = process.timer_left.take().unwrap_or(0).min(most);
-        let heard = process.deferred.iter().any(Event::reaches);
-        if left == 0 || heard || self.healed.is_some() {
-            return false;
-        }
-        process.woke = Some(self.now);
-        // Never so far away that it would not come: a timer that was not set waits for what comes.
-        let until = self.now + left.min(self.story.setting.longest_lease());
-        process.frozen = Some(until);
-        let life = process.life;
-        self.queue.push(until, Event::Resume { process: number, life });
-        true
-    }
-
-    /// A process that goes on has had no lease that is over for longer than a nap, since its host woke.
-    fn judge_nap(&mut self, number: u8) {
-        let process = &mut self.processes[usize::from(number)];
-        let Some(woke) = process.woke.take() else {
-            return;
-        };
-        let local = process.read(self.now);
-        let over = |seat: &crate::process::Seat| {
-            seat.work.term.is_some() && seat.held.is_some_and(|held| held.until <= local)
-        };
-        let works_on = process.seats.iter().any(over);
-        self.oaths.woken(self.now, &process.id, works_on && self.now > woke + NAP);
-    }
-
-    /// Something reaches a process whose timer runs on after its host woke.
-    pub(super) fn rouse(&mut self, number: u8, life: u32) {
-        let process = &mut self.processes[usize::from(number)];
-        if process.woke.is_some() && process.life == life {
-            process.frozen = Some(self.now);
-            self.resume(number, life);
-        }
     }
 
     /// A clock that changed its ways makes a lease end at another instant than it was said to: says

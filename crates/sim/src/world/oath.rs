@@ -31,10 +31,6 @@ const GIVEN_BACK: &str = "given_back";
 /// store knows and when a renewal arrived.
 const BY_TRANSACTION: &str = "by_transaction";
 
-/// A process whose host wakes up stops the work of a lease that ended meanwhile within a nap. History
-/// does not show that a host is awake whose process sleeps.
-const WORK_STOPS_IN_TIME: &str = "work_stops_in_time";
-
 /// Rounds become longer by a delta at a time and stay between the first round and the cap; they
 /// become shorter only as was announced, and only a lease of the longer round after that.
 const PACED_AS_ANNOUNCED: &str = "paced_as_announced";
@@ -137,16 +133,6 @@ impl Oaths {
                  though a newer term had been issued"
             );
             self.accuse(BY_TRANSACTION, at, story);
-        }
-    }
-
-    /// A process goes on whose host woke up, later than it may if `late`.
-    pub(super) fn woken(&mut self, at: At, who: &impl ToString, late: bool) {
-        if late {
-            let who = who.to_string();
-            let story =
-                format!("{who} slept on after its host woke up, with work whose lease was over");
-            self.accuse(WORK_STOPS_IN_TIME, at, story);
         }
     }
 
