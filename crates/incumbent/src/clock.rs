@@ -46,7 +46,7 @@ pub(crate) fn wall() -> StoreTime {
     StoreTime::from_micros(nanos(ClockId::Realtime) / 1_000)
 }
 
-/// Less than a tenth of a second, drawn: no two instants that it is added to are the same.
+/// One of 65,536 spans below 66 ms, drawn: two equal instants that it is added to are hardly equal again.
 #[cfg(any(feature = "sqlite", feature = "postgres", feature = "mysql"))]
 pub(crate) fn drawn_micros() -> u64 {
     getrandom::u64().unwrap_or_default() & 0xffff

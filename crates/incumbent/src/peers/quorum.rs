@@ -294,3 +294,21 @@ impl Quorum {
         &mut self.client
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::peers::numbers::Numbers;
+
+    #[tokio::test(start_paused = true)]
+    async fn a_change_of_the_voters_that_stands_still_is_given_up() {
+        let (say, _words) = mpsc::unbounded_channel();
+        let [one, two] = [1, 2].map(NodeId::given);
+        let (me, node) = (Incarnation::from_random(7), Node::new(say, Numbers::default()));
+        let mut quorum = Quorum::new(node, Electorate::first([one]), BTreeMap::new(), me);
+        let asked = Instant::now();
+        let amended = quorum.amend(Change::Add(two)).await;
+        assert!(matches!(amended, Err(Error::Timeout(STANDSTILL))), "{amended:?}");
+        assert!(asked.elapsed() >= STANDSTILL && asked.elapsed() < STANDSTILL * 2);
+    }
+}
